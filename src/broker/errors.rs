@@ -121,7 +121,7 @@ impl From<&StorageError> for Refusal {
 impl From<MetadataError> for Refusal {
     fn from(error: MetadataError) -> Self {
         let code = match &error {
-            MetadataError::TopicExists(_) => ErrorCode::TopicAlreadyExists,
+            MetadataError::TopicExists { .. } => ErrorCode::TopicAlreadyExists,
             MetadataError::UnknownTopic(_) => ErrorCode::UnknownTopicOrPartition,
             MetadataError::InvalidPartitions { .. } => ErrorCode::InvalidPartitions,
             MetadataError::InvalidReplicationFactor { .. } => ErrorCode::InvalidReplicationFactor,

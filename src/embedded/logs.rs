@@ -190,7 +190,7 @@ fn own_name(text: &str) -> Result<TopicName, EmbeddedError> {
 
 fn is_taken(error: &EmbeddedError) -> bool {
     use crate::engine::EngineError::Metadata;
-    matches!(error, EmbeddedError::Engine(Metadata(MetadataError::TopicExists(_))))
+    matches!(error, EmbeddedError::Engine(Metadata(MetadataError::TopicExists { .. })))
 }
 
 impl fmt::Debug for Logs {

@@ -30,8 +30,8 @@ pub enum EngineError {
     /// The topic cannot be created: its logs would be in the way of those of an earlier one.
     #[error(
         "'{}' holds logs of an earlier topic '{topic}', which was deleted by hand in ZooKeeper: \
-         restore /brokers/topics/{topic} and all below it, or move the directories of the logs \
-         away if nobody wants them", .dir.display()
+         restore /brokers/topics/{topic} and all below it; or, if nobody wants them, move the \
+         directories of the logs away and delete /config/topics/{topic}", .dir.display()
     )]
     LogsLeft {
         /// The name of the topic.

@@ -16,7 +16,7 @@ use crate::engine::topic_settings::OFFSET_UNIT;
 use crate::engine::{EngineError, Executor};
 use crate::io::Disk;
 use crate::metadata::{
-    DirectoryTokens, ElectionRules, Image, Store, StoreError, StoreFuture, Topic, cluster_id,
+    DirectoryTokens, ElectionRules, Image, Store, StoreError, StoreFuture, Topic, has_cluster,
 };
 use crate::storage::{DataDir, Identity, OffsetUnit, PartitionMetadata, StorageError};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition, WithCauses};
@@ -61,7 +61,7 @@ pub(super) fn require_own_metadata(data: &DataDir) -> Result<(), EngineError> {
 /// `NoCluster`.
 pub(super) async fn require_cluster(data: &DataDir, store: &dyn Store) -> Result<(), EngineError> {
     let count = data.partitions().len() + data.unidentified().len();
-    if count > 0 && cluster_id(store).await?.is_none() {
+    if count > 0 && !has_cluster(store, &data.identity().cluster_id).await? {
         return Err(EngineError::NoCluster { dir: data.path().to_owned(), count });
     }
     Ok(())
@@ -157,7 +157,7 @@ pub(super) fn restore_lost_logs(
         if let Some(topic) = topic
             && assigned.is_some_and(|assigned| *assigned.replicas == [broker])
         {
-            restore(data, topic, partition)?;
+            restore(data, image, topic, partition)?;
         }
     }
     for partition in &start.gone {
@@ -170,7 +170,7 @@ pub(super) fn restore_lost_logs(
                     && tombstones_of(image, partition).is_empty() =>
             {
                 tracing::error!("the log of {partition} is gone: it had records");
-                restore(data, topic, partition)?;
+                restore(data, image, topic, partition)?;
             }
             // Its node may be repaired.
             None if image.is_topic_broken(&partition.topic) => {}
@@ -180,9 +180,21 @@ pub(super) fn restore_lost_logs(
     Ok(())
 }
 
-/// Creates a log again that is gone. If that fails, the partition stays closed.
-fn restore(data: &DataDir, topic: &Topic, partition: &TopicPartition) -> Result<(), EngineError> {
-    match data.restore_lost_log(partition, metadata_of(topic)) {
+/// Creates a log again that is gone. If that fails, the partition stays closed. So it does while
+/// the settings of the topic are missing, which tell the unit of its offsets: the start after they
+/// are restored goes on.
+fn restore(
+    data: &DataDir,
+    image: &Image,
+    topic: &Topic,
+    partition: &TopicPartition,
+) -> Result<(), EngineError> {
+    let restored = if image.are_topic_configs_broken(&topic.name) {
+        data.restore_unidentified(partition)
+    } else {
+        data.restore_lost_log(partition, metadata_of(topic))
+    };
+    match restored {
         Err(error) if error.leaves_disk_unknown() => Err(error.into()),
         Err(error) => {
             tracing::error!("{partition} is closed: {}", WithCauses(&error));
@@ -241,8 +253,8 @@ impl Stray {
             (
                 "its node is missing in ZooKeeper",
                 format!(
-                    "restore /brokers/topics/{topic} and all below it, or move the directories of \
-                     the logs away if nobody wants them"
+                    "restore /brokers/topics/{topic} and all below it; or, if nobody wants them, \
+                     move the directories of the logs away and delete /config/topics/{topic}"
                 ),
             )
         };
@@ -328,7 +340,7 @@ enum Owner {
     Deleted(PartitionMetadata),
     /// Several topics have had this name.
     Doubtful,
-    /// The node of the topic cannot be read.
+    /// The node of the topic cannot be read, or its settings are missing or cannot be read.
     Unreadable,
     Unknown,
 }
@@ -337,6 +349,8 @@ fn owner(image: &Image, partition: &TopicPartition) -> Owner {
     let topic = image.topic(&partition.topic);
     let topic = topic.filter(|topic| topic.partition(partition.partition).is_some());
     match (topic, tombstones_of(image, partition).as_slice()) {
+        // The unit of its offsets is a setting of the topic.
+        _ if image.are_topic_configs_broken(&partition.topic) => Owner::Unreadable,
         (None, []) if image.is_topic_broken(&partition.topic) => Owner::Unreadable,
         (None, []) => Owner::Unknown,
         (Some(topic), []) => Owner::Topic(metadata_of(topic)),

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::metadata::MetadataError;
 use crate::metadata::layout::{BROKER_CONFIGS, DIRECTORIES, KNOWN_BROKERS, NodePath};
-use crate::metadata::store::{Op, Store, StoreError, transact};
+use crate::metadata::store::{Node, Op, Store, StoreError, transact};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
 /// The tree format written by this release.
@@ -16,27 +16,30 @@ const FORMAT: u32 = 1;
 /// The root node that ZooKeeper reserves for itself.
 const ENSEMBLE: &str = "zookeeper";
 
-/// Creates the tree, or checks that the existing one is streamlog's. With `cluster_id`, it must
+/// Creates the tree, or checks that the existing one is streamlog's, and creates what it lacks of
+/// the nodes that every tree has. Returns the id of its cluster. With `cluster_id`, the tree must
 /// belong to that cluster; a new tree gets this id, or else a random one.
 pub(super) async fn bootstrap(
     store: &dyn Store,
     cluster_id: Option<&str>,
-) -> Result<(), MetadataError> {
+) -> Result<String, MetadataError> {
     let marker_path = NodePath::Marker.to_string();
-    let marker = match store.get(&marker_path).await? {
-        Some(marker) => Some(marker),
-        None if is_tree_of(store, cluster_id).await? => {
-            restore_tree(store, cluster_id).await?;
-            return Ok(());
+    let mut marker = store.get(&marker_path).await?;
+    if marker.is_none() {
+        if let Some(expected) = cluster_id
+            && is_tree_of(store, expected).await?
+        {
+            restore_tree(store, expected).await?;
+            return Ok(expected.to_owned());
         }
-        None => match create_tree(store, cluster_id).await {
+        match create_tree(store, cluster_id).await {
             // Another broker created the tree first.
             Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
-                store.get(&marker_path).await?
+                marker = store.get(&marker_path).await?;
             }
             created => return created,
-        },
-    };
+        }
+    }
     let Some(marker) = marker else {
         return Err(StoreError::NoNode { path: marker_path }.into());
     };
@@ -45,10 +48,12 @@ pub(super) async fn bootstrap(
     if format > FORMAT {
         return Err(MetadataError::NewerFormat { found: format, newest: FORMAT });
     }
-    check_cluster_id(store, cluster_id).await
+    let id = check_cluster_id(store, cluster_id).await?;
+    restore_tree(store, &id).await?;
+    Ok(id)
 }
 
-async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), MetadataError> {
+async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<String, MetadataError> {
     let mut others = store.children("/").await?;
     others.retain(|name| name != ENSEMBLE);
     let marker = NodePath::Marker.to_string();
@@ -68,7 +73,7 @@ async fn create_tree(store: &dyn Store, cluster_id: Option<&str>) -> Result<(), 
         permanent_nodes(&id).map(|(path, value)| Op::create(path, value)).collect();
     ops.push(Op::create(NodePath::ControllerEpoch.to_string(), "0"));
     transact(store, ops).await?;
-    Ok(())
+    Ok(id)
 }
 
 /// The nodes that every tree of a cluster has and whose values never change, parents first.
@@ -92,50 +97,63 @@ pub(super) fn is_permanent(path: &str) -> bool {
 /// cluster `cluster_id`. The parent of the settings of brokers stays away: by its value a deleted
 /// setting is known.
 ///
-/// Does nothing if both the marker and the id of the cluster are missing: the store has lost the
-/// tree, or is another.
+/// Does nothing if both the marker and the id of the cluster are missing, or if the id is not that
+/// of this cluster: the store has lost the tree, or has another.
 ///
 /// # Errors
 /// Those of the store.
-pub(super) async fn restore_tree(
-    store: &dyn Store,
-    cluster_id: Option<&str>,
-) -> Result<(), StoreError> {
-    let Some(cluster_id) = cluster_id else { return Ok(()) };
+pub(super) async fn restore_tree(store: &dyn Store, cluster_id: &str) -> Result<(), StoreError> {
     let nodes = permanent_nodes(cluster_id).filter(|(path, _)| path != BROKER_CONFIGS);
     let (paths, values): (Vec<String>, Vec<Bytes>) = nodes.unzip();
-    let found = store.read(&paths).await?;
-    let has = |node: NodePath| {
-        let path = node.to_string();
-        paths.iter().zip(&found).any(|(known, node)| *known == path && node.is_some())
-    };
-    if !has(NodePath::Marker) && !has(NodePath::ClusterId) {
-        return Ok(());
-    }
-    let missing = paths.iter().zip(values).zip(&found).filter(|(_, node)| node.is_none());
-    let creations: Vec<Op> =
-        missing.map(|((path, value), _)| Op::create(path.clone(), value)).collect();
-    if creations.is_empty() {
-        return Ok(());
-    }
-    let names: Vec<String> = creations.iter().map(|op| op.path().to_owned()).collect();
-    match transact(store, creations).await {
-        Ok(_) => {
-            let names = names.join(", ");
-            tracing::warn!("deleted by hand, and created again: {names}");
-            Ok(())
+    loop {
+        let found = store.read(&paths).await?;
+        let node = |wanted: NodePath| {
+            let wanted = wanted.to_string();
+            paths.iter().zip(&found).find(|(path, _)| **path == wanted)?.1.as_ref()
+        };
+        let is_own = match node(NodePath::ClusterId) {
+            Some(id) => is_id_of(id, cluster_id),
+            None => node(NodePath::Marker).is_some(),
+        };
+        let missing = paths.iter().zip(&values).zip(&found).filter(|(_, node)| node.is_none());
+        let creations: Vec<Op> =
+            missing.map(|((path, value), _)| Op::create(path.clone(), value.clone())).collect();
+        if !is_own || creations.is_empty() {
+            return Ok(());
         }
-        // Another broker was first.
-        Err(StoreError::NodeExists { .. }) => Ok(()),
-        Err(error) => Err(error),
+        let names: Vec<String> = creations.iter().map(|op| op.path().to_owned()).collect();
+        match transact(store, creations).await {
+            Ok(_) => {
+                let names = names.join(", ");
+                tracing::warn!("deleted by hand, and created again: {names}");
+                return Ok(());
+            }
+            // Another broker has created some of them since.
+            Err(StoreError::NodeExists { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
-/// True if the tree has the id of the cluster `expected`: then only its marker was deleted.
-async fn is_tree_of(store: &dyn Store, expected: Option<&str>) -> Result<bool, MetadataError> {
-    let Some(expected) = expected else { return Ok(false) };
-    let Some(node) = store.get(&NodePath::ClusterId.to_string()).await? else { return Ok(false) };
-    Ok(decode::<ClusterIdValue>(&node.value).is_ok_and(|found| found.id == expected))
+/// True if the store has the tree of a cluster, or that of the cluster `expected` without its
+/// marker.
+///
+/// # Errors
+/// The error of the store.
+pub async fn has_cluster(store: &dyn Store, expected: &str) -> Result<bool, MetadataError> {
+    let has_marker = store.get(&NodePath::Marker.to_string()).await?.is_some();
+    Ok(has_marker || is_tree_of(store, expected).await?)
+}
+
+/// True if the tree has the id of the cluster `expected`: then at most its marker was deleted.
+async fn is_tree_of(store: &dyn Store, expected: &str) -> Result<bool, StoreError> {
+    let node = store.get(&NodePath::ClusterId.to_string()).await?;
+    Ok(node.is_some_and(|node| is_id_of(&node, expected)))
+}
+
+/// True if a node with the id of a cluster names the cluster `expected`.
+fn is_id_of(node: &Node, expected: &str) -> bool {
+    decode::<ClusterIdValue>(&node.value).is_ok_and(|found| found.id == expected)
 }
 
 /// The id of the cluster whose tree the store holds; `None` if there is no such tree.
@@ -159,8 +177,7 @@ pub async fn cluster_id(store: &dyn Store) -> Result<Option<String>, MetadataErr
 /// `ForeignStore` if the tree belongs to another system, `NewerFormat` or `Malformed` if it cannot
 /// be read, or the error of the store.
 pub async fn ensure_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
-    bootstrap(store, None).await?;
-    read_cluster_id(store).await
+    bootstrap(store, None).await
 }
 
 async fn read_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
@@ -179,17 +196,17 @@ async fn read_cluster_id(store: &dyn Store) -> Result<String, MetadataError> {
     Ok(id)
 }
 
-/// Checks that the store's tree is that of the cluster `expected`.
+/// The id of the cluster whose tree the store has, which must be `expected` if that is known.
 pub(super) async fn check_cluster_id(
     store: &dyn Store,
     expected: Option<&str>,
-) -> Result<(), MetadataError> {
+) -> Result<String, MetadataError> {
     let id = read_cluster_id(store).await?;
     match expected {
         Some(expected) if id != expected => {
             let expected = format!("cluster {expected}");
             Err(MetadataError::ForeignStore { expected, found: format!("cluster {id}") })
         }
-        _ => Ok(()),
+        _ => Ok(id),
     }
 }

@@ -78,7 +78,7 @@ impl Metadata {
         cluster_id: Option<&str>,
         config: MetadataConfig,
     ) -> Result<Self, MetadataError> {
-        bootstrap(&*store, cluster_id).await?;
+        let cluster_id = bootstrap(&*store, cluster_id).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = MetadataCache::new(store, Arc::clone(&clock), broker, config.clone());
         cache.resync().await?;
@@ -89,7 +89,7 @@ impl Metadata {
             clock,
             broker,
             config,
-            cluster_id: image.cluster_id().to_owned(),
+            cluster_id,
             producer_ids: Mutex::new(0..0),
             creation_lock: Mutex::default(),
             images: Latest::new(Arc::new(image)),
@@ -285,7 +285,7 @@ impl Metadata {
             None => {}
         }
         if concerns_tree {
-            restore_tree(&*self.store(), Some(&self.cluster_id)).await?;
+            restore_tree(&*self.store(), &self.cluster_id).await?;
         }
         self.register_again().await?;
         let mut cache = self.cache.lock().await;

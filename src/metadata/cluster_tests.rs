@@ -98,7 +98,10 @@ async fn an_invalid_topic_is_refused_with_the_reason() {
             error
         }
     };
-    assert!(matches!(refused(topic("a", 1)).await, MetadataError::TopicExists(_)));
+    assert!(matches!(
+        refused(topic("a", 1)).await,
+        MetadataError::TopicExists { is_left: false, .. }
+    ));
     for partitions in [0, -2, 10_001] {
         let error = refused(topic("b", partitions)).await;
         assert!(matches!(error, MetadataError::InvalidPartitions { .. }), "{error}");

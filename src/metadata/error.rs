@@ -50,9 +50,14 @@ pub enum MetadataError {
         /// The fault.
         reason: String,
     },
-    /// A topic has this name, or the deletion of a topic with this name is not complete.
-    #[error("topic '{0}' exists")]
-    TopicExists(String),
+    /// A topic has this name, or nodes of an earlier one remain.
+    #[error("topic '{name}' exists{}", .is_left.then(|| settings_left(.name)).unwrap_or_default())]
+    TopicExists {
+        /// The name.
+        name: String,
+        /// True if only its settings are left, since somebody has deleted the others by hand.
+        is_left: bool,
+    },
     /// The topic does not exist.
     #[error("there is no topic '{0}'")]
     UnknownTopic(String),
@@ -96,7 +101,7 @@ impl MetadataError {
             Self::ForeignStore { .. } | Self::NewerFormat { .. } | Self::BrokerIdInUse { .. } => {
                 Remedy::Fatal
             }
-            Self::TopicExists(_) | Self::UnknownTopic(_) => Remedy::Refresh,
+            Self::TopicExists { .. } | Self::UnknownTopic(_) => Remedy::Refresh,
             Self::Malformed { .. }
             | Self::InvalidPartitions { .. }
             | Self::InvalidReplicationFactor { .. }
@@ -109,4 +114,12 @@ impl MetadataError {
     pub(super) fn malformed(path: &str, Malformed(reason): Malformed) -> Self {
         Self::Malformed { path: path.to_owned(), reason }
     }
+}
+
+fn settings_left(topic: &str) -> String {
+    format!(
+        " in part: /config/topics/{topic} is left of it, and the rest was deleted by hand in \
+         ZooKeeper; restore /brokers/topics/{topic} and all below it, or, if nobody wants the \
+         topic, delete /config/topics/{topic}"
+    )
 }

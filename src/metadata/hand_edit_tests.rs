@@ -8,24 +8,21 @@ use tokio::time::timeout;
 
 use crate::io::{Clock, ManualClock};
 use crate::metadata::metadata_cache::MetadataCache;
-use crate::metadata::problems::problems;
 use crate::metadata::{
-    ConfigEdit, ConfigRules, ConfigTarget, ElectionRule, ElectionRules, Image, MemoryStore,
-    Metadata, MetadataConfig, MetadataError, NewTopic, Node, Op, Registration, Store,
+    ElectionRule, ElectionRules, Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op,
+    Registration, Store,
 };
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicName};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, Timestamp};
 
 /// The longest wait in these tests.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-const UNCHECKED: ConfigRules<'_> = ConfigRules { check: &|_, _| Ok(()), inherited_list: &|_| None };
-
-fn clock() -> Arc<dyn Clock> {
+pub(super) fn clock() -> Arc<dyn Clock> {
     Arc::new(ManualClock::at(Timestamp::from_millis(1_700_000_000_000)))
 }
 
 /// A cluster of one broker, with a topic, and another session with its store.
-async fn start() -> (Metadata, Arc<MemoryStore>, MemoryStore) {
+pub(super) async fn start() -> (Metadata, Arc<MemoryStore>, MemoryStore) {
     start_with(MetadataConfig::default()).await
 }
 
@@ -39,19 +36,19 @@ async fn start_with(config: MetadataConfig) -> (Metadata, Arc<MemoryStore>, Memo
     (metadata, store, person)
 }
 
-async fn create(metadata: &Metadata, name: &str) {
+pub(super) async fn create(metadata: &Metadata, name: &str) {
     let topic = NewTopic { partitions: 3, ..NewTopic::named(name.parse().unwrap()) };
     metadata.create_topic(&topic, &|_, _| Ok(())).await.unwrap();
 }
 
 /// Replaces the value of a node.
-async fn edit(store: &MemoryStore, path: &str, value: &str) {
+pub(super) async fn edit(store: &MemoryStore, path: &str, value: &str) {
     let version = store.get(path).await.unwrap().unwrap().version;
     store.multi(vec![Op::set(path, value.to_owned(), version)]).await.unwrap();
 }
 
 /// Deletes a node and all below it, and returns them.
-async fn delete(store: &MemoryStore, path: &str) -> Vec<(String, Node)> {
+pub(super) async fn delete(store: &MemoryStore, path: &str) -> Vec<(String, Node)> {
     let nodes = store.snapshot(path).await.unwrap();
     let deletion = |(path, node): &(String, Node)| Op::delete(path.clone(), node.version);
     store.multi(nodes.iter().rev().map(deletion).collect()).await.unwrap();
@@ -59,7 +56,7 @@ async fn delete(store: &MemoryStore, path: &str) -> Vec<(String, Node)> {
 }
 
 /// Follows the store until the image is as expected.
-async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool) {
+pub(super) async fn follow_until(metadata: &Metadata, is_expected: impl Fn(&Image) -> bool) {
     let mut images = metadata.image();
     follow_during(metadata, async {
         images.wait_for(|image| is_expected(image)).await.unwrap();
@@ -79,7 +76,7 @@ async fn follow_during(metadata: &Metadata, seen: impl Future<Output = ()>) {
 }
 
 /// Follows the store until a node exists.
-async fn follow_until_there(metadata: &Metadata, store: &MemoryStore, path: &str) {
+pub(super) async fn follow_until_there(metadata: &Metadata, store: &MemoryStore, path: &str) {
     follow_during(metadata, async {
         while store.get(path).await.unwrap().is_none() {
             yield_now().await;
@@ -89,9 +86,15 @@ async fn follow_until_there(metadata: &Metadata, store: &MemoryStore, path: &str
 }
 
 /// The leader epoch of a partition; `None` if the partition has no leader.
-fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
+pub(super) fn epoch(image: &Image, topic: &str, partition: i32) -> Option<LeaderEpoch> {
     let partition = image.partition(&topic.parse().unwrap(), PartitionIndex(partition))?;
     partition.leader().map(|_| partition.leader_epoch())
+}
+
+/// Creates nodes that were deleted.
+pub(super) async fn restore(store: &MemoryStore, nodes: Vec<(String, Node)>) {
+    let creation = |(path, node): (String, Node)| Op::create(path, node.value);
+    store.multi(nodes.into_iter().map(creation).collect()).await.unwrap();
 }
 
 #[tokio::test]
@@ -217,12 +220,6 @@ async fn a_deleted_or_damaged_node_of_a_known_broker_is_written_again_and_can_te
     assert_eq!(known["ended"], metadata.membership().unwrap().incarnation.0);
 }
 
-/// Creates nodes that were deleted.
-async fn restore(store: &MemoryStore, nodes: Vec<(String, Node)>) {
-    let creation = |(path, node): (String, Node)| Op::create(path, node.value);
-    store.multi(nodes.into_iter().map(creation).collect()).await.unwrap();
-}
-
 #[tokio::test]
 async fn the_controller_continues_after_an_edit_of_its_nodes() {
     let (metadata, _, person) = start().await;
@@ -273,36 +270,6 @@ async fn no_producer_id_is_assigned_twice_whatever_happens_to_their_node() {
 }
 
 #[tokio::test]
-async fn a_topic_is_not_served_while_its_settings_are_missing() {
-    let (metadata, _, person) = start().await;
-    let (clicks, views) = ("clicks".parse().unwrap(), "views".parse().unwrap());
-    let path = "/config/topics/clicks";
-    for deleted in [path, "/config/topics"] {
-        let nodes = delete(&person, deleted).await;
-        follow_until(&metadata, |image| image.are_topic_configs_broken(&clicks)).await;
-        let found = problems(&metadata.image().borrow());
-        assert!(found.iter().any(|problem| problem.words.contains(path)), "{found:?}");
-        let topic = ConfigTarget::Topic(clicks.clone());
-        let edit = ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned());
-        let edit = metadata.edit_configs(&topic, &[edit], UNCHECKED).await;
-        assert!(matches!(edit, Err(MetadataError::Malformed { .. })), "{edit:?}");
-        // Others are created and served.
-        let other = if deleted == path { "views" } else { "visits" };
-        create(&metadata, other).await;
-        assert!(!metadata.image().borrow().are_topic_configs_broken(&other.parse().unwrap()));
-        let gone = nodes.into_iter().filter(|(path, _)| path != "/config/topics");
-        restore(&person, gone.collect()).await;
-        follow_until(&metadata, |image| !image.are_topic_configs_broken(&clicks)).await;
-    }
-    assert!(!metadata.image().borrow().are_topic_configs_broken(&views));
-    delete(&person, path).await;
-    let all = [ConfigEdit::Clear, ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned())];
-    metadata.edit_configs(&ConfigTarget::Topic(clicks.clone()), &all, UNCHECKED).await.unwrap();
-    let image = metadata.current_image();
-    assert_eq!(image.topic(&clicks).unwrap().configs["flush.ms"], "5");
-}
-
-#[tokio::test]
 async fn only_a_topic_that_a_request_has_deleted_counts_as_deleted() {
     let (metadata, store, person) = start().await;
     let id_of = |name: &str| metadata.current_image().topic(&name.parse().unwrap()).unwrap().id;
@@ -325,92 +292,25 @@ async fn only_a_topic_that_a_request_has_deleted_counts_as_deleted() {
 }
 
 #[tokio::test]
-async fn settings_are_noted_in_a_topic_of_an_earlier_release_once_there_are_any() {
-    let (metadata, _, person) = start().await;
-    let clicks: TopicName = "clicks".parse().unwrap();
-    delete(&person, "/config/topics/clicks").await;
-    let path = "/brokers/topics/clicks";
-    let value = person.get(path).await.unwrap().unwrap().value;
-    let earlier = String::from_utf8(value.to_vec()).unwrap().replace("true", "false");
-    edit(&person, path, &earlier).await;
-    follow_until(&metadata, |image| !image.are_topic_configs_broken(&clicks)).await;
-    let topic = ConfigTarget::Topic(clicks.clone());
-    let edit = ConfigEdit::Set("flush.ms".to_owned(), "5".to_owned());
-    metadata.edit_configs(&topic, &[edit], UNCHECKED).await.unwrap();
-    delete(&person, "/config/topics/clicks").await;
-    follow_until(&metadata, |image| image.are_topic_configs_broken(&clicks)).await;
-}
-
-#[tokio::test]
-async fn missing_settings_of_brokers_count_as_unreadable() {
-    let (metadata, _, person) = start().await;
-    for broker in [None, Some(BrokerId(1)), Some(BrokerId(2))] {
-        assert!(!metadata.image().borrow().are_broker_configs_broken(broker));
-        let edit = ConfigEdit::Set("log.retention.ms".to_owned(), "-1".to_owned());
-        let target = ConfigTarget::Broker(broker);
-        metadata.edit_configs(&target, &[edit], UNCHECKED).await.unwrap();
-        let path = broker
-            .map_or("/config/brokers/<default>".to_owned(), |id| format!("/config/brokers/{id}"));
-        // The parent remembers its children, and is missed itself.
-        for deleted in [&path, "/config/brokers", "/config"] {
-            let nodes = delete(&person, deleted).await;
-            follow_until(&metadata, |image| image.are_broker_configs_broken(broker)).await;
-            let found = problems(&metadata.image().borrow());
-            assert!(found.iter().any(|problem| problem.words.contains(deleted)), "{found:?}");
-            if deleted == "/config" {
-                follow_until_there(&metadata, &person, "/config/topics").await;
-            }
-            let paths: Vec<String> = nodes.iter().map(|(path, _)| path.clone()).collect();
-            let found = person.read(&paths).await.unwrap();
-            let gone = nodes.into_iter().zip(found).filter(|(_, found)| found.is_none());
-            restore(&person, gone.map(|(node, _)| node).collect()).await;
-            follow_until(&metadata, |image| !image.are_broker_configs_broken(broker)).await;
-        }
-    }
-    assert_eq!(problems(&metadata.image().borrow()), []);
-}
-
-#[tokio::test]
-async fn the_nodes_that_every_tree_has_are_created_again_by_a_broker_of_the_cluster() {
-    let (metadata, store, person) = start().await;
-    let id = metadata.current_image().cluster_id().to_owned();
-    for deleted in ["/streamlog", "/cluster", "/admin", "/config/topics", "/brokers/ids"] {
-        delete(&person, deleted).await;
-        follow_until_there(&metadata, &person, deleted).await;
-        follow_until(&metadata, |image| image.brokers().len() == 1).await;
-        let reopened: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
+async fn no_producer_id_is_assigned_twice_if_their_node_is_replaced_during_a_reservation() {
+    let path = "/latest_producer_id_block";
+    // The second broker reads the node by the first call, and writes it by the second.
+    for replaced_before in 1..=2 {
+        let (first, store, person) = start().await;
+        first.new_producer_id().await.unwrap();
         let config = MetadataConfig::default();
-        let other = Metadata::open(reopened, clock(), BrokerId(2), Some(&id), config);
-        assert_eq!(other.await.unwrap().current_image().cluster_id(), id, "{deleted}");
+        let slow = Arc::new(store.another());
+        let handle: Arc<dyn Store> = Arc::<MemoryStore>::clone(&slow);
+        let second = Metadata::open(handle, clock(), BrokerId(2), None, config).await.unwrap();
+        let Node { created, version, value, .. } = person.get(path).await.unwrap().unwrap();
+        // A third broker reserves the next block, and the node that somebody creates after that
+        // gets the version which the second broker expects.
+        let reserved = (created + i64::from(version)) * 1000;
+        let mut ops = vec![Op::set(path, value.clone(), version)];
+        ops.extend([Op::delete(path, version + 1), Op::create(path, "")]);
+        ops.extend((0..version).map(|version| Op::set(path, value.clone(), version)));
+        slow.write_before_call(replaced_before, ops);
+        let ProducerId(id) = second.new_producer_id().await.unwrap();
+        assert!(!(reserved..reserved + 1000).contains(&id), "{id} before call {replaced_before}");
     }
-    // While no broker runs, one of this cluster may start without the marker.
-    delete(&person, "/streamlog").await;
-    for (claimed, is_own) in [("another", false), (&*id, true)] {
-        let reopened: Arc<dyn Store> = Arc::<MemoryStore>::clone(&store);
-        let config = MetadataConfig::default();
-        let other = Metadata::open(reopened, clock(), BrokerId(2), Some(claimed), config);
-        assert_eq!(other.await.is_ok(), is_own);
-    }
-    // A tree that is gone whole is not created again.
-    for gone in ["/streamlog", "/cluster"] {
-        delete(&person, gone).await;
-    }
-    create(&metadata, "views").await;
-    follow_until(&metadata, |image| image.cluster_id().is_empty()).await;
-    assert!(person.get("/cluster").await.unwrap().is_none());
-}
-
-#[tokio::test]
-async fn a_cluster_id_that_was_unreadable_for_a_while_ends_no_broker() {
-    let (metadata, store, person) = start().await;
-    let id = person.get("/cluster/id").await.unwrap().unwrap().value;
-    edit(&person, "/cluster/id", "{").await;
-    store.disconnect();
-    store.reconnect();
-    follow_until(&metadata, |image| !image.broken().is_empty()).await;
-    edit(&person, "/cluster/id", str::from_utf8(&id).unwrap()).await;
-    store.disconnect();
-    store.expire();
-    store.reconnect();
-    follow_until(&metadata, |image| epoch(image, "clicks", 0) > Some(LeaderEpoch(0))).await;
 }

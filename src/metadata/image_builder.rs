@@ -81,16 +81,31 @@ impl ImageBuilder {
         self.image.known_brokers.contains_key(&id)
     }
 
-    /// The nodes that must exist beside that of the topic at `path`, and that have not been
-    /// received: the parent of all partitions, and the settings.
+    /// The nodes that have been received without all those that must exist with them: somebody has
+    /// deleted nodes, or they were read at different times.
+    pub(in crate::metadata) fn incomplete(&self) -> Vec<String> {
+        let of_brokers = self.image.missing_broker_configs().next().is_some();
+        let topics = self.topics.iter().filter(|(_, nodes)| nodes.are_incomplete());
+        let topics = topics.map(|(name, _)| NodePath::Topic(name.clone()));
+        let paths = of_brokers.then_some(NodePath::BrokerConfigs).into_iter().chain(topics);
+        paths.map(|path| path.to_string()).collect()
+    }
+
+    /// The nodes that must exist with the one at `path`, and that have not been received: the
+    /// parent of all partitions of a topic and its settings, or the settings of brokers.
     pub(in crate::metadata) fn missing_beside(&self, path: &str) -> Vec<String> {
-        let Some(NodePath::Topic(name)) = NodePath::of(path) else { return Vec::new() };
-        let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
-        let Some(topic) = &nodes.topic else { return Vec::new() };
-        let parent = nodes.parent.is_none().then(|| NodePath::Partitions(name.clone()));
-        let lacks_config = topic.has_config && nodes.configs.is_none();
-        let config = lacks_config.then_some(NodePath::TopicConfig(name));
-        parent.into_iter().chain(config).map(|path| path.to_string()).collect()
+        match NodePath::of(path) {
+            Some(NodePath::Topic(name)) => {
+                let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
+                let parent = nodes.lacks_parent().then(|| NodePath::Partitions(name.clone()));
+                let config = nodes.lacks_configs().then_some(NodePath::TopicConfig(name));
+                parent.into_iter().chain(config).map(|path| path.to_string()).collect()
+            }
+            Some(NodePath::BrokerConfigs) => {
+                self.image.missing_broker_configs().map(|path| path.to_string()).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The states that must exist by the node at `path`, if it is that of a topic or of all its
@@ -100,11 +115,8 @@ impl ImageBuilder {
             return Vec::new();
         };
         let Some(nodes) = self.topics.get(&name) else { return Vec::new() };
-        let (Some(topic), Some(parent)) = (&nodes.topic, nodes.parent) else { return Vec::new() };
-        let numbers = (0..).map(PartitionIndex).zip(&topic.assignment).map(|(index, _)| index);
-        let made = numbers.filter(|index| parent.new_from.is_none_or(|first| *index < first));
-        let missing = made.filter(|index| !nodes.states.contains_key(index));
-        missing.map(|index| NodePath::PartitionState(name.clone(), index).to_string()).collect()
+        let path = |index| NodePath::PartitionState(name.clone(), index).to_string();
+        nodes.missing_states().map(path).collect()
     }
 
     /// The image of all nodes so far.
@@ -171,8 +183,7 @@ impl ImageBuilder {
                 self.nodes_of(name).parent = node.map(decoded).transpose()?;
             }
             NodePath::PartitionState(name, index) => {
-                let decoded = |node: &Node| decode_state(&node.value, node.version);
-                let state = node.map(decoded).transpose()?;
+                let state = node.map(decode_state).transpose()?;
                 self.nodes_of(name).put_state(*index, state);
             }
             // These nodes do not contribute to the image.
@@ -273,6 +284,30 @@ impl ImageBuilder {
 }
 
 impl TopicNodes {
+    /// True if the topic lacks the parent of its partitions.
+    fn lacks_parent(&self) -> bool {
+        self.topic.is_some() && self.parent.is_none()
+    }
+
+    /// True if the topic lacks the node of its settings, which it must have.
+    fn lacks_configs(&self) -> bool {
+        self.topic.as_ref().is_some_and(|topic| topic.has_config) && self.configs.is_none()
+    }
+
+    /// The partitions that lack the state which they must have.
+    fn missing_states(&self) -> impl Iterator<Item = PartitionIndex> {
+        let made = self.topic.as_ref().zip(self.parent).map(|(topic, parent)| {
+            let numbers = (0..).map(PartitionIndex).take(topic.assignment.len());
+            numbers.filter(move |index| parent.new_from.is_none_or(|first| *index < first))
+        });
+        made.into_iter().flatten().filter(|index| !self.states.contains_key(index))
+    }
+
+    /// True if the topic lacks a node that it must have.
+    fn are_incomplete(&self) -> bool {
+        self.lacks_parent() || self.lacks_configs() || self.missing_states().next().is_some()
+    }
+
     fn put_state(&mut self, index: PartitionIndex, state: Option<PartitionState>) {
         let neighbour = self.states.range(..index).next_back().map(|(_, state)| state);
         let shared = |state: PartitionState| match neighbour {

@@ -167,7 +167,7 @@ impl Metadata {
         let ended = self.store();
         let store = ended.new_session().await?;
         tracing::warn!(ended = %ended.session(), new = %store.session(), "a new session begins");
-        restore_tree(&*store, Some(&self.cluster_id)).await?;
+        restore_tree(&*store, &self.cluster_id).await?;
         check_cluster_id(&*store, Some(&self.cluster_id)).await?;
         let session = Session::begin(Arc::clone(&store)).await?;
         let mut cache = self.cache.lock().await;

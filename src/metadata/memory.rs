@@ -46,6 +46,15 @@ struct Shared {
     sessions: LocalSessions,
 }
 
+/// A change of the store between two calls of a session.
+#[derive(Debug)]
+enum Interruption {
+    /// The store ends another session.
+    End(Arc<MemoryStore>),
+    /// Another session executes a transaction.
+    Write(Vec<Op>),
+}
+
 /// The connection of a session to the store.
 #[derive(Debug, Default)]
 struct Link {
@@ -56,9 +65,9 @@ struct Link {
     has_expired: bool,
     /// The messages that the next transactions lose, in order.
     lost: Vec<Lost>,
-    /// A session that the store ends just before a later call of this one, and the number of calls
-    /// up to that call, which is included.
-    rival: Option<(usize, Arc<MemoryStore>)>,
+    /// The interruption that comes just before a later call of this session, and the number of
+    /// calls up to that call, which is included.
+    interruption: Option<(usize, Interruption)>,
     /// The operation that notes the end of the process.
     at_end: Option<Op>,
     heard: Duration,
@@ -163,27 +172,38 @@ impl MemoryStore {
 
     /// Has the store end another session just before the `nth` call of this one from now on.
     pub fn expire_before_call(&self, nth: usize, other: Arc<Self>) {
-        locked(&self.link).rival = Some((nth, other));
+        locked(&self.link).interruption = Some((nth, Interruption::End(other)));
+    }
+
+    /// Has another session execute a transaction just before the `nth` call of this one from now
+    /// on.
+    pub fn write_before_call(&self, nth: usize, ops: Vec<Op>) {
+        locked(&self.link).interruption = Some((nth, Interruption::Write(ops)));
     }
 
     /// Returns an error unless the store answers this session.
     fn reach(&self) -> Result<(), StoreError> {
-        if let Some(rival) = self.ending_rival() {
-            rival.expire();
+        match self.interruption() {
+            Some(Interruption::End(other)) => other.expire(),
+            Some(Interruption::Write(ops)) => {
+                let written = self.shared.commit(|tree, txn| tree.plan(ops, txn, SessionId::PAST));
+                assert!(written.is_ok(), "{written:?} to a transaction of another session");
+            }
+            None => {}
         }
         self.connect()?;
         self.session.check()
     }
 
-    /// The session that ends before this call, if any.
-    fn ending_rival(&self) -> Option<Arc<Self>> {
+    /// The interruption that comes before this call, if any.
+    fn interruption(&self) -> Option<Interruption> {
         let mut link = locked(&self.link);
-        let (calls, _) = link.rival.as_mut()?;
+        let (calls, _) = link.interruption.as_mut()?;
         *calls = calls.saturating_sub(1);
         if *calls > 0 {
             return None;
         }
-        link.rival.take().map(|(_, rival)| rival)
+        link.interruption.take().map(|(_, interruption)| interruption)
     }
 
     /// Returns an error if the session is cut off.

@@ -124,7 +124,9 @@ impl MetadataCache {
         }
         self.builder = builder;
         self.blocked = BlockedNodes::default();
-        Ok(())
+        // Nodes that were created meanwhile may lack others that were read before.
+        let incomplete = self.builder.incomplete();
+        self.read_again(&incomplete).await
     }
 
     /// Reads these nodes, which have changed.
@@ -139,7 +141,7 @@ impl MetadataCache {
         self.read_each(paths).await?;
         // A topic is read as it is now, but the events of the nodes below it may come later.
         // Without these reads their states would be taken for deleted ones until then, and so would
-        // its settings.
+        // its settings, and those of brokers.
         let beside: Vec<String> =
             paths.iter().flat_map(|path| self.builder.missing_beside(path)).collect();
         self.read_each(&beside).await?;

@@ -9,6 +9,8 @@
 //! remove the topic's data.
 
 mod bootstrap;
+#[cfg(test)]
+mod bootstrap_tests;
 mod cluster;
 #[cfg(test)]
 mod cluster_tests;
@@ -40,6 +42,8 @@ mod membership;
 )]
 mod memory;
 mod metadata_cache;
+#[cfg(test)]
+mod missing_settings_tests;
 mod operations;
 mod problems;
 #[cfg(test)]
@@ -52,7 +56,7 @@ mod values;
 #[cfg(feature = "broker")]
 mod zookeeper;
 
-pub use bootstrap::{cluster_id, ensure_cluster_id};
+pub use bootstrap::{cluster_id, ensure_cluster_id, has_cluster};
 pub use cluster::{Changes, Metadata};
 pub use config::MetadataConfig;
 pub use directory_tokens::DirectoryTokens;

@@ -5,6 +5,10 @@ use crate::metadata::image::{Image, Partition, PartitionState, Topic};
 use crate::metadata::layout::{BROKER_CONFIGS, NodePath};
 use crate::types::{BrokerId, PartitionIndex, TopicPartition};
 
+/// The remedy for a missing parent of the settings of brokers.
+pub(in crate::metadata) const BROKER_CONFIGS_REMEDY: &str =
+    "create it without a value, and set the settings of brokers again";
+
 /// A problem of the cluster, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -31,7 +35,7 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
     }
     for path in image.missing_nodes() {
         let remedy = if path == BROKER_CONFIGS {
-            "create it without a value, and set the settings of brokers again".to_owned()
+            BROKER_CONFIGS_REMEDY.to_owned()
         } else {
             "restore it; or, if nobody has a copy, create it with {\"version\":1,\"config\":{}}, \
              and set these settings again"

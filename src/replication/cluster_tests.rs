@@ -122,6 +122,7 @@ impl PartitionStore {
             minimum: MINIMUM,
             has_eligible: false,
             is_unvouched: false,
+            created: 0,
             version,
         })
     }

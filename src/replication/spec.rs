@@ -107,6 +107,7 @@ impl Assignment {
                 minimum: required_in_sync(partition, config),
                 has_eligible: state.is_some_and(|state| !state.eligible.is_empty()),
                 is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
+                created: state.map_or(0, |state| state.created),
                 version: state.map_or(0, |state| state.version),
             },
             caching: state.map_or(Caching::Off, |state| state.caching),

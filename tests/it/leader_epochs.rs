@@ -99,6 +99,7 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
             minimum,
             has_eligible: false,
             is_unvouched: false,
+            created: 0,
             version: epoch.0,
         },
         caching: Caching::Off,

@@ -290,8 +290,7 @@ impl World {
     pub(crate) fn observe(&self, partition: &TopicPartition, state: &Arc<PartitionState>) {
         let mut states = locked(&self.states);
         let before = states.get(partition).cloned();
-        // The versions of a state that is made again begin anew.
-        let order = |state: &PartitionState| (state.leader_epoch, state.version);
+        let order = |state: &PartitionState| (state.leader_epoch, state.created, state.version);
         if before.as_ref().is_some_and(|before| order(before) >= order(state)) {
             return;
         }

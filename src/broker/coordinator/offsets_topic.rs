@@ -63,9 +63,13 @@ pub(super) async fn ensure_offsets_topic(
         let topic = config.topic(image.broker_ids().len());
         match create_topic(engine, topic, APPLIED_WITHIN).await {
             // Another request may have created the topic at the same moment.
-            Ok(_) | Err(EngineError::Metadata(MetadataError::TopicExists(_))) => {}
+            Ok(_)
+            | Err(EngineError::Metadata(MetadataError::TopicExists { is_left: false, .. })) => {}
             // Retriable: the nodes of the topic may be restored.
-            Err(error @ EngineError::LogsLeft { .. }) => {
+            Err(
+                error @ (EngineError::LogsLeft { .. }
+                | EngineError::Metadata(MetadataError::TopicExists { .. })),
+            ) => {
                 return Err(Refusal::because(ErrorCode::CoordinatorNotAvailable, &error));
             }
             Err(error) => return Err(error.into()),
@@ -92,9 +96,8 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
 }
 
 /// Returns true if the topic to which the offsets belong was deleted, even if there is a new topic
-/// of that name. Offsets of a topic whose nodes were deleted by hand are kept: the nodes may
-/// be restored. The image must be at least as new as when the offsets were committed; a
-/// broker's own image never goes back.
+/// of that name. The image must be at least as new as when the offsets were committed; a broker's
+/// own image never goes back.
 pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {
     match image.topic(name) {
         Some(topic) => id != TopicId::NONE && id != topic.id,
@@ -103,11 +106,23 @@ pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> 
     }
 }
 
+/// Returns true if the topic to which the offsets belong was deleted by a request, and not by hand:
+/// nodes that were deleted by hand may be restored, even those of a topic whose name another one
+/// has meanwhile. The image must be as new as for [`is_topic_deleted`].
+pub(super) fn may_remove_offsets(image: &Image, name: &TopicName, id: TopicId) -> bool {
+    is_topic_deleted(image, name, id) && image.was_deleted(id)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::engine::resolve;
+    use crate::io::{Clock, ManualClock};
+    use crate::metadata::{MemoryStore, Metadata, MetadataConfig, Op, Registration, Store};
     use crate::storage::LogConfig;
+    use crate::types::Timestamp;
 
     #[test]
     fn every_setting_takes_what_it_shows() {
@@ -116,6 +131,41 @@ mod tests {
             (key.set)(&mut config, &(key.get)(&OffsetsTopicConfig::default())).unwrap();
             assert_eq!(config, OffsetsTopicConfig::default(), "{}", key.name());
             assert!((key.set)(&mut config, "0").is_err(), "{}", key.name());
+        }
+    }
+
+    #[tokio::test]
+    async fn offsets_are_removed_only_of_topics_that_a_request_has_deleted() {
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
+        let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
+        let person = store.another();
+        let open = async |store: Arc<MemoryStore>, id| {
+            let (clock, config) = (Arc::clone(&clock), MetadataConfig::default());
+            Metadata::open(store, clock, BrokerId(id), None, config).await.unwrap()
+        };
+        let create = async |metadata: &Metadata, name: &str| {
+            let topic = NewTopic::named(name.parse().unwrap());
+            metadata.create_topic(&topic, &|_, _| Ok(())).await.unwrap()
+        };
+        let first = open(Arc::clone(&store), 1).await;
+        first.register(&Registration::default()).await.unwrap();
+        let (by_hand, by_request) = (create(&first, "clicks").await, create(&first, "views").await);
+        for path in ["/brokers/topics/clicks", "/config/topics/clicks"] {
+            let nodes = person.snapshot(path).await.unwrap();
+            let ops = nodes.iter().rev().map(|(path, node)| Op::delete(path.clone(), node.version));
+            person.multi(ops.collect()).await.unwrap();
+        }
+        first.delete_topic(by_request).await.unwrap();
+        // Others of the same names, as an administrator may make before the nodes are restored.
+        let second = open(Arc::new(person), 2).await;
+        for name in ["clicks", "views"] {
+            create(&second, name).await;
+        }
+        let image = second.current_image();
+        for (name, id, was_requested) in [("clicks", by_hand, false), ("views", by_request, true)] {
+            let name = name.parse().unwrap();
+            assert!(is_topic_deleted(&image, &name, id), "the offsets are not those of this topic");
+            assert_eq!(may_remove_offsets(&image, &name, id), was_requested);
         }
     }
 

@@ -69,7 +69,7 @@ fn write_text(out: &mut dyn Write, rebuilt: &RebuiltMetadata) -> io::Result<()> 
     for path in &rebuilt.set_aside {
         writeln!(out, "old file kept: {}", path.display())?;
     }
-    writeln!(out, "producer ids continue from {}", rebuilt.next_producer_id)?;
+    writeln!(out, "producer ids continue from {} or above", rebuilt.next_producer_id)?;
     if !rebuilt.was_whole {
         writeln!(
             out,

@@ -80,6 +80,7 @@ fn first_state(replicas: &[BrokerId], image: &Image, terms: Terms) -> Option<Par
         unvouched: None,
         caching: rules::caching_by_setting(Caching::Off, terms.caches),
         caching_ended: None,
+        created: 0,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),

@@ -335,6 +335,7 @@ impl Case {
             unvouched: None,
             caching: Caching::Off,
             caching_ended: None,
+            created: 0,
             version: 7,
             controller_epoch: 1,
             extra: serde_json::Map::new(),

@@ -56,7 +56,10 @@ impl<'a> Basis<'a> {
     pub(in crate::metadata) fn concerned(self) -> impl Iterator<Item = &'a Arc<Topic>> + Send {
         let Self { image, settled, .. } = self;
         let settled = settled.filter(|settled| {
-            settled.brokers == image.brokers && settled.broker_configs == image.broker_configs
+            settled.brokers == image.brokers
+                && settled.broker_configs == image.broker_configs
+                && settled.expected_broker_configs == image.expected_broker_configs
+                && settled.has_lost_broker_configs == image.has_lost_broker_configs
         });
         image.topics().filter(move |topic| {
             let before = settled.and_then(|settled| settled.topic(&topic.name));
@@ -197,33 +200,26 @@ fn warn_of_no_leader(
 fn removals(image: &Image, topic: &Topic) -> Vec<Group> {
     let mut groups: Vec<Group> = topic
         .numbered()
-        .filter_map(|(index, _)| {
-            let version = state_version(image, topic, index)?;
+        .filter_map(|(index, partition)| {
             let node_path = |of: fn(_, _) -> NodePath| of(topic.name.clone(), index).to_string();
-            Some(vec![
-                Op::delete(node_path(NodePath::PartitionState), version),
-                Op::delete(node_path(NodePath::Partition), 0),
-            ])
+            let version = partition.state.as_ref().map(|state| state.version);
+            let state = deletion(image, node_path(NodePath::PartitionState), version)?;
+            Some(vec![state, Op::delete(node_path(NodePath::Partition), 0)])
         })
         .collect();
-    let parent = NodePath::Partitions(topic.name.clone()).to_string();
-    let parent = topic.parent.map(|known| Op::delete(parent, known.version));
-    let mut last: Vec<Op> = parent.into_iter().collect();
-    if let Some(version) = topic.config_version {
-        last.push(Op::delete(NodePath::TopicConfig(topic.name.clone()).to_string(), version));
-    }
-    last.push(Op::delete(NodePath::Topic(topic.name.clone()).to_string(), topic.version));
-    groups.push(last);
+    let node_path = |of: fn(_) -> NodePath| of(topic.name.clone()).to_string();
+    let parent = topic.parent.map(|known| known.version);
+    let parent = deletion(image, node_path(NodePath::Partitions), parent);
+    let config = deletion(image, node_path(NodePath::TopicConfig), topic.config_version);
+    let topic = Op::delete(node_path(NodePath::Topic), topic.version);
+    groups.push(parent.into_iter().chain(config).chain([topic]).collect());
     groups
 }
 
-/// The version of a partition's state node, if the node exists, readable or not.
-fn state_version(image: &Image, topic: &Topic, index: PartitionIndex) -> Option<i32> {
-    let readable = topic.partition(index)?.state.as_ref().map(|state| state.version);
-    readable.or_else(|| {
-        let path = NodePath::PartitionState(topic.name.clone(), index).to_string();
-        image.broken().get(&path).map(|node| node.version)
-    })
+/// The deletion of a node, if it exists: with this version if it can be read.
+fn deletion(image: &Image, path: String, version: Option<i32>) -> Option<Op> {
+    let version = version.or_else(|| Some(image.broken().get(&path)?.version))?;
+    Some(Op::delete(path, version))
 }
 
 /// Deletes tombstones that are no longer needed: no nodes of the topic are left, and no data.

@@ -16,17 +16,15 @@ use crate::metadata::embedded::files::Listing;
 use crate::metadata::embedded::journal::supersede;
 use crate::metadata::embedded::reading::{read_newest, salvage_newest};
 use crate::metadata::image::{Caching, Configs, Incarnation, IsrMember, PartitionState};
-use crate::metadata::layout::{DIRECTORIES, NodePath};
+use crate::metadata::layout::{BROKER_CONFIGS, DIRECTORIES, NodePath, TOPICS};
 use crate::metadata::store::{Op, SessionId, StoreError};
 use crate::metadata::tree::Tree;
 use crate::metadata::values::{
-    ClusterIdValue, ConfigValue, MarkerValue, NewPartitionsValue, ProducerIdBlock, TopicValue,
-    decode, decode_state, encode, encode_state,
+    BrokerConfigsValue, ClusterIdValue, ConfigValue, MarkerValue, NewPartitionsValue,
+    ProducerIdBlock, TopicValue, decode, decode_state, encode, encode_state,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicName};
 
-/// The parent of all topics.
-const TOPICS: &str = "/brokers/topics";
 /// The format of the rebuilt metadata, which the marker node names.
 const FORMAT: u32 = 1;
 /// The number of producer ids skipped if the old journal is damaged: brokers may have reserved
@@ -92,7 +90,7 @@ pub struct Rebuild {
     is_changed: bool,
     /// The topics that have logs.
     pub topics: Vec<RebuiltTopic>,
-    /// The next producer id to be assigned.
+    /// The least producer id that is assigned next.
     pub next_producer_id: ProducerId,
     /// True if the old journal was completely readable.
     pub was_whole: bool,
@@ -164,6 +162,7 @@ impl Salvage {
         for topic in &found.topics {
             rebuild.add_topic(topic, found.broker)?;
         }
+        rebuild.complete_settings()?;
         rebuild.skip_producer_ids(found)?;
         Ok(rebuild)
     }
@@ -216,7 +215,6 @@ impl Rebuild {
         let partitions = known.max(topic.partitions);
         let mut value = old.filter(|_| known > 0).unwrap_or(TopicValue::new(topic.id, &[]));
         value.add_partitions(&vec![vec![broker]; partitions - known]);
-        let has_config = value.has_config;
         self.put(path, encode(&value))?;
         let parent = NodePath::Partitions(topic.name.clone()).to_string();
         // The controller makes the states that are neither left nor known from logs.
@@ -237,7 +235,7 @@ impl Rebuild {
         for (partition, epoch) in &topic.epochs {
             self.add_state(&topic.name, *partition, *epoch, broker)?;
         }
-        let has_old_configs = self.add_configs(topic, known > 0, has_config)?;
+        let has_old_configs = self.add_configs(topic, known > 0)?;
         let (name, id) = (topic.name.clone(), topic.id);
         self.topics.push(RebuiltTopic { name, id, partitions, has_old_configs });
         Ok(())
@@ -253,7 +251,7 @@ impl Rebuild {
     ) -> Result<(), StoreError> {
         let path = NodePath::PartitionState(topic.clone(), partition).to_string();
         let node = self.tree.get(&path);
-        let state = node.as_ref().and_then(|node| decode_state(&node.value, node.version).ok());
+        let state = node.as_ref().and_then(|node| decode_state(node).ok());
         let is_right = match &state {
             Some(state) => state.leader_epoch >= epoch,
             // The controller starts with leader epoch 0, which is right only for a log without any
@@ -282,6 +280,7 @@ impl Rebuild {
             unvouched: None,
             caching: Caching::Off,
             caching_ended: None,
+            created: 0,
             version: 0,
             controller_epoch: 0,
             extra: serde_json::Map::new(),
@@ -289,17 +288,10 @@ impl Rebuild {
         self.put(path, encode_state(&state))
     }
 
-    /// Sets the settings of a topic, of which the node may have to exist; returns true if they come
-    /// from the old journal.
-    fn add_configs(
-        &mut self,
-        topic: &FoundTopic,
-        is_known: bool,
-        must_exist: bool,
-    ) -> Result<bool, StoreError> {
+    /// Sets the settings of a topic; returns true if they come from the old journal.
+    fn add_configs(&mut self, topic: &FoundTopic, is_known: bool) -> Result<bool, StoreError> {
         let path = NodePath::TopicConfig(topic.name.clone()).to_string();
         let old = self.tree.get(&path).and_then(|n| decode::<ConfigValue>(&n.value).ok());
-        let is_missing = old.is_none() && must_exist;
         let has_old = old.is_some() || self.was_whole && is_known;
         let mut configs = match old {
             Some(old) => old.config,
@@ -308,10 +300,32 @@ impl Rebuild {
         };
         let before = configs.clone();
         configs.extend(topic.required.clone());
-        if is_missing || !has_old && !configs.is_empty() || configs != before {
+        if !has_old && !configs.is_empty() || configs != before {
             self.put(path, encode(&ConfigValue::new(configs)))?;
         }
         Ok(has_old)
+    }
+
+    /// Ensures that all settings exist of which other nodes say that they do. What the old journal
+    /// has lost is not deleted by hand.
+    fn complete_settings(&mut self) -> Result<(), StoreError> {
+        for (path, node) in self.tree.snapshot(TOPICS) {
+            let Some(NodePath::Topic(name)) = NodePath::of(&path) else { continue };
+            let has_config = decode::<TopicValue>(&node.value).is_ok_and(|topic| topic.has_config);
+            let path = NodePath::TopicConfig(name).to_string();
+            if has_config && self.tree.get(&path).is_none() {
+                self.put(path, encode(&ConfigValue::new(Configs::new())))?;
+            }
+        }
+        let Some(parent) = self.tree.get(BROKER_CONFIGS) else { return Ok(()) };
+        let Ok(mut value) = BrokerConfigsValue::of(&parent.value) else { return Ok(()) };
+        let known = value.children.clone();
+        let children = self.tree.children(BROKER_CONFIGS);
+        value.children.retain(|name| children.contains(name));
+        if value.children == known {
+            return Ok(());
+        }
+        self.put(BROKER_CONFIGS.to_owned(), encode(&value))
     }
 
     /// Ensures that no producer id is assigned twice.
@@ -351,5 +365,41 @@ impl Rebuild {
         self.tree.apply(txn, changes);
         self.is_changed = true;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_a_damaged_journal_has_lost_are_not_taken_for_deleted_ones() {
+        let mut rebuild = Rebuild {
+            tree: Tree::new(),
+            is_changed: false,
+            topics: Vec::new(),
+            next_producer_id: ProducerId(0),
+            was_whole: false,
+        };
+        let found = FoundCluster {
+            cluster_id: "id".to_owned(),
+            broker: BrokerId(0),
+            topics: Vec::new(),
+            largest_producer_id: None,
+        };
+        rebuild.add_directories(&found).unwrap();
+        let topic = TopicValue::new(TopicId::random(), &[vec![BrokerId(0)]]);
+        rebuild.put("/brokers/topics/clicks".to_owned(), encode(&topic)).unwrap();
+        let mut parent = BrokerConfigsValue::default();
+        parent.children.extend(["0", "<default>"].map(str::to_owned));
+        rebuild.put(BROKER_CONFIGS.to_owned(), encode(&parent)).unwrap();
+        let config = encode(&ConfigValue::new(Configs::new()));
+        rebuild.put(format!("{BROKER_CONFIGS}/0"), config.clone()).unwrap();
+        rebuild.complete_settings().unwrap();
+        let completed = rebuild.tree.get("/config/topics/clicks").unwrap();
+        assert_eq!(completed.value, config);
+        let parent = rebuild.tree.get(BROKER_CONFIGS).unwrap();
+        let parent = BrokerConfigsValue::of(&parent.value).unwrap();
+        assert_eq!(parent.children.into_iter().collect::<Vec<_>>(), ["0"]);
     }
 }

@@ -43,17 +43,20 @@ impl Image {
     /// The paths of nodes that were deleted by hand, partition states excepted.
     pub(in crate::metadata) fn missing_nodes(&self) -> impl Iterator<Item = String> {
         let parent = self.has_lost_broker_configs.then_some(NodePath::BrokerConfigs);
-        let paths = self
-            .expected_broker_configs
-            .iter()
-            .map(|name| NodePath::of(&format!("{BROKER_CONFIGS}/{name}")));
-        let of_brokers = paths.flatten().filter(
-            |path| matches!(path, NodePath::BrokerConfig(id) if self.lacks_broker_configs(*id)),
-        );
+        let of_brokers = self.missing_broker_configs();
         let of_topics = self.topics().filter(|topic| topic.lacks_configs());
         let of_topics = of_topics.map(|topic| NodePath::TopicConfig(topic.name.clone()));
         let missing = parent.into_iter().chain(of_brokers).chain(of_topics);
         missing.map(|path| path.to_string()).filter(|path| !self.broken.contains_key(path))
+    }
+
+    /// The nodes with settings of brokers that must exist and do not.
+    pub(in crate::metadata) fn missing_broker_configs(&self) -> impl Iterator<Item = NodePath> {
+        let expected = self.expected_broker_configs.iter();
+        let paths = expected.filter_map(|name| NodePath::of(&format!("{BROKER_CONFIGS}/{name}")));
+        paths.filter(
+            |path| matches!(path, NodePath::BrokerConfig(id) if self.lacks_broker_configs(*id)),
+        )
     }
 
     /// True if the node of the controller cannot be read.

@@ -209,7 +209,7 @@ impl Image {
     /// True if a topic that the image lacks was deleted by a request. The nodes of others may have
     /// been deleted by hand, and come back.
     pub fn was_deleted(&self, id: TopicId) -> bool {
-        self.is_private || self.deleted.contains(&id)
+        self.is_private || self.deleted.contains(&id) || self.tombstones.contains_key(&id)
     }
 
     /// The unreadable nodes, by path.

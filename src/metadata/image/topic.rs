@@ -136,6 +136,9 @@ pub struct PartitionState {
     pub caching: Caching,
     /// The leader epoch in which caching ended last; `None` if it never did.
     pub caching_ended: Option<LeaderEpoch>,
+    /// The transaction that created the node. A node that was deleted and restored has a later one,
+    /// and its versions begin anew.
+    pub created: i64,
     /// The version of the node, for conditional updates by the leader.
     pub version: i32,
     /// The epoch of the controller that has written the state last.
@@ -335,6 +338,7 @@ mod tests {
             unvouched: None,
             caching: Caching::Off,
             caching_ended: None,
+            created: 0,
             version: 0,
             controller_epoch: 0,
             extra: Map::new(),

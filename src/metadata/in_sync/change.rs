@@ -14,7 +14,9 @@ pub struct InSyncStateChange {
     pub partition: PartitionIndex,
     /// The leader epoch.
     pub leader_epoch: LeaderEpoch,
-    /// The version of the state from which the change was computed.
+    /// The transaction that created the node of the state from which the change was computed.
+    pub created: i64,
+    /// The version of that state.
     pub version: i32,
     /// The members after the change, the leader among them.
     pub members: Vec<IsrMember>,

@@ -140,7 +140,7 @@ pub(in crate::metadata) fn is_current(
     change: &InSyncStateChange,
     author: &IsrMember,
 ) -> bool {
-    state.version == change.version
+    (state.created, state.version) == (change.created, change.version)
         && state.leader_epoch == change.leader_epoch
         && state.leader == Some(author.broker)
         && state.leader_incarnation == author.incarnation

@@ -24,6 +24,7 @@ fn state(minimum: usize) -> PartitionState {
         unvouched: None,
         caching: Caching::Off,
         caching_ended: None,
+        created: 0,
         version: 9,
         controller_epoch: 2,
         extra: serde_json::Map::new(),

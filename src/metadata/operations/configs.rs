@@ -6,6 +6,7 @@ use crate::config::{ConfigError, Fault};
 use crate::metadata::image::Configs;
 use crate::metadata::layout::{NodePath, broker_config_name};
 use crate::metadata::operations::attempts::Attempts;
+use crate::metadata::problems::BROKER_CONFIGS_REMEDY;
 use crate::metadata::store::{Op, Store};
 use crate::metadata::values::{BrokerConfigsValue, ConfigValue, TopicValue, decode, encode};
 use crate::metadata::{Metadata, MetadataError};
@@ -99,12 +100,12 @@ impl Metadata {
             ConfigTarget::Topic(name) => NodePath::TopicConfig(name.clone()),
         };
         let path = path.to_string();
-        let node = store.get(&path).await?;
         let owner = match target {
             ConfigTarget::Broker(id) => self.noted_child(store, *id).await?,
             ConfigTarget::Topic(name) => self.noted_settings(store, name).await?,
         };
-        let mut ops = owner.ops;
+        // Read last: a node that its owner knows of is missing only if it was deleted.
+        let node = store.get(&path).await?;
         let mut value = match &node {
             Some(node) => decode::<ConfigValue>(&node.value)
                 .map_err(|reason| MetadataError::malformed(&path, reason))?,
@@ -117,11 +118,12 @@ impl Metadata {
         let edited = edited(&value.config, edits, rules.inherited_list)?;
         (rules.check)(Some(&value.config), &edited)?;
         value.config = edited;
-        ops.push(match node {
+        let write = match node {
             Some(node) => Op::set(path, encode(&value), node.version),
             None => Op::create(path, encode(&value)),
-        });
-        Ok(ops)
+        };
+        // First, so that nobody sees an owner that knows of a node which is not there.
+        Ok(std::iter::once(write).chain(owner.ops).collect())
     }
 
     /// Notes in the topic's node that its settings have one, or checks that the topic still exists.
@@ -156,7 +158,8 @@ impl Metadata {
     ) -> Result<Owner, MetadataError> {
         let path = NodePath::BrokerConfigs.to_string();
         let Some(node) = store.get(&path).await? else {
-            return Err(MetadataError::Malformed { path, reason: DELETED.to_owned() });
+            let reason = format!("it was deleted by hand; {BROKER_CONFIGS_REMEDY}");
+            return Err(MetadataError::Malformed { path, reason });
         };
         let unreadable = |reason| MetadataError::malformed(&path, reason);
         let mut value = BrokerConfigsValue::of(&node.value).map_err(unreadable)?;

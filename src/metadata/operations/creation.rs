@@ -59,16 +59,17 @@ impl Metadata {
         let replicas = self.check_new_topic(topic, check)?;
         let path = NodePath::Topic(topic.name.clone()).to_string();
         let new = NewPartitionsValue::from(PartitionIndex(0));
+        let config_path = NodePath::TopicConfig(topic.name.clone()).to_string();
         let configs = encode(&ConfigValue::new(topic.configs.clone()));
         let ops = vec![
             Op::create(path, encode(&TopicValue::new(topic.id, &replicas))),
             Op::create(NodePath::Partitions(topic.name.clone()).to_string(), new),
-            Op::create(NodePath::TopicConfig(topic.name.clone()).to_string(), configs),
+            Op::create(config_path.clone(), configs),
         ];
         match self.execute(&*store, ops).await {
             Ok(_) => Ok(topic.id),
-            Err(MetadataError::Store(StoreError::NodeExists { .. })) => {
-                Err(MetadataError::TopicExists(topic.name.to_string()))
+            Err(MetadataError::Store(StoreError::NodeExists { path })) => {
+                Err(exists(&topic.name, path == config_path))
             }
             Err(error) => Err(error),
         }
@@ -85,7 +86,7 @@ impl Metadata {
     ) -> Result<Vec<Vec<BrokerId>>, MetadataError> {
         let image = Arc::clone(&self.image().borrow());
         if image.topic(&topic.name).is_some() {
-            return Err(MetadataError::TopicExists(topic.name.to_string()));
+            return Err(exists(&topic.name, false));
         }
         let is_used = image.topic_by_id(topic.id).is_some() || image.tombstone(topic.id).is_some();
         assert!(!is_used, "topic '{}' is to have the id of another: {}", topic.name, topic.id);
@@ -135,4 +136,8 @@ impl Metadata {
         let automatic = i16::try_from(known).unwrap_or(i16::MAX);
         self.config.default_replication_factor.unwrap_or(automatic)
     }
+}
+
+fn exists(name: &TopicName, is_left: bool) -> MetadataError {
+    MetadataError::TopicExists { name: name.to_string(), is_left }
 }

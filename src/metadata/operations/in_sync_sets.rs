@@ -89,7 +89,7 @@ impl Metadata {
             let store = self.store();
             let nodes = store.read(std::slice::from_ref(&path)).await?;
             let Some(node) = nodes.into_iter().next().flatten() else { return Ok(()) };
-            let Ok(state) = decode_state(&node.value, node.version) else { return Ok(()) };
+            let Ok(state) = decode_state(&node) else { return Ok(()) };
             let repaired = without_damage(state.clone(), self.broker, &directory);
             if repaired == state {
                 return Ok(());
@@ -174,7 +174,7 @@ impl Metadata {
     ) -> Result<(Op, BTreeSet<BrokerId>), InSyncOutcome> {
         let (refused, unwritten) = (InSyncOutcome::Refused, change.unwritten());
         let node = node.ok_or(unwritten)?;
-        let state = decode_state(&node.value, node.version).map_err(|_| unwritten)?;
+        let state = decode_state(node).map_err(|_| unwritten)?;
         // Look at this before the author: the change may be in force although the session that
         // wrote it has ended.
         if is_applied(&state, change) {
@@ -308,7 +308,7 @@ fn is_applied(state: &PartitionState, change: &InSyncStateChange) -> bool {
         None => state.leader.map(|leader| (leader, state.leader_incarnation)),
     };
     let epochs = i32::from(change.successor.is_some());
-    state.version == change.version.wrapping_add(1)
+    (state.created, state.version) == (change.created, change.version.wrapping_add(1))
         && state.leader_epoch.0 == change.leader_epoch.0.wrapping_add(epochs)
         && state.leader.map(|leader| (leader, state.leader_incarnation)) == leader
         && state.isr == change.members

@@ -152,6 +152,7 @@ impl Cluster {
             topic_id: image.topic(&name()).unwrap().id,
             partition,
             leader_epoch: state.leader_epoch,
+            created: state.created,
             version: state.version,
             members: self.members(brokers),
             successor: None,

@@ -54,8 +54,17 @@ impl Metadata {
             let value = encode(&ProducerIdBlock::new(self.broker.0, first, last));
             let op = Op::set(path.clone(), value, node.version);
             match self.execute(&*store, vec![op]).await {
-                Ok(_) => return Ok(block),
-                Err(error) => attempts.again(error)?,
+                Ok(_) => {}
+                Err(error) => {
+                    attempts.again(error)?;
+                    continue;
+                }
+            }
+            // Somebody may have deleted the node since it was read, and a new one may have reached
+            // the same version: then others may have reserved the same block from the first.
+            let written = store.get(&path).await?;
+            if written.is_some_and(|written| written.created == node.created) {
+                return Ok(block);
             }
         }
     }

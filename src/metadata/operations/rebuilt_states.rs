@@ -163,6 +163,7 @@ fn of_all_replicas(
         unvouched: None,
         caching: Caching::Off,
         caching_ended: None,
+        created: 0,
         version: 0,
         controller_epoch: 0,
         extra: serde_json::Map::new(),

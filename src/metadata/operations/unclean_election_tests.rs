@@ -104,6 +104,7 @@ fn alone(leader: &Metadata) -> InSyncStateChange {
         topic_id: topic.id,
         partition: PartitionIndex(0),
         leader_epoch: state.leader_epoch,
+        created: state.created,
         version: state.version,
         members: vec![IsrMember { broker: BrokerId(1), incarnation }],
         successor: None,

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::metadata::image::{
     Caching, DirectoryId, EligibleReplica, Incarnation, IsrMember, LogExtent, Loss, PartitionState,
 };
+use crate::metadata::store::Node;
 use crate::metadata::values::{Malformed, decode, encode, is_false};
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
@@ -79,12 +80,9 @@ struct ExtentValue {
     end: i64,
 }
 
-/// Decodes the state in a node of this version.
-pub(in crate::metadata) fn decode_state(
-    bytes: &[u8],
-    version: i32,
-) -> Result<PartitionState, Malformed> {
-    let value: StateValue = decode(bytes)?;
+/// Decodes the state in a node.
+pub(in crate::metadata) fn decode_state(node: &Node) -> Result<PartitionState, Malformed> {
+    let value: StateValue = decode(&node.value)?;
     let unknown = || vec![Incarnation::UNKNOWN.0; value.isr.len()];
     let incarnations = value.isr_incarnations.unwrap_or_else(unknown);
     if incarnations.len() != value.isr.len() {
@@ -121,7 +119,8 @@ pub(in crate::metadata) fn decode_state(
             Some(CachingValue::On) => Caching::On,
         },
         caching_ended: value.caching_ended.map(LeaderEpoch),
-        version,
+        created: node.created,
+        version: node.version,
         controller_epoch: value.controller_epoch,
         extra: value.extra,
     })
@@ -189,15 +188,20 @@ pub(in crate::metadata) fn encode_state(state: &PartitionState) -> Bytes {
 mod tests {
     use super::*;
 
+    fn node(value: &[u8]) -> Node {
+        let value = Bytes::copy_from_slice(value);
+        Node { value, version: 5, created: 3, owner: None }
+    }
+
     #[test]
     fn a_state_that_kafka_wrote_is_read_and_its_unknown_fields_are_kept() {
         let kafka = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,
             "isr":[1,2],"leader_recovery_state":0,"elr":[4]}"#;
-        let state = decode_state(kafka, 5).unwrap();
+        let state = decode_state(&node(kafka)).unwrap();
         assert_eq!(state.leader, Some(BrokerId(1)));
         assert_eq!(state.leader_epoch, LeaderEpoch(7));
         assert_eq!(state.leader_incarnation, Incarnation::UNKNOWN);
-        assert_eq!((state.isr.len(), state.version), (2, 5));
+        assert_eq!((state.isr.len(), state.created, state.version), (2, 3, 5));
         assert_eq!((state.minimum, state.eligible.len()), (None, 0));
 
         let rewritten = encode_state(&state);
@@ -206,14 +210,14 @@ mod tests {
         assert_eq!(value["elr"], serde_json::json!([4]));
         assert_eq!(value["controller_epoch"], 3);
         assert!(value.get("eligible").is_none() && value.get("isr_directories").is_none());
-        assert_eq!(decode_state(&rewritten, 5).unwrap(), state);
+        assert_eq!(decode_state(&node(&rewritten)).unwrap(), state);
     }
 
     #[test]
     fn a_state_is_read_as_it_was_written() {
         let kafka =
             br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,"isr":[1,2]}"#;
-        let mut state = decode_state(kafka, 5).unwrap();
+        let mut state = decode_state(&node(kafka)).unwrap();
         state.directories = vec![None, Some("d2".into())];
         let replica = |id, directory: &str, incarnation| EligibleReplica {
             broker: BrokerId(id),
@@ -229,9 +233,9 @@ mod tests {
         state.caching = Caching::Ending;
         state.caching_ended = Some(LeaderEpoch(5));
         state.unvouched = Some(LogExtent { last_epoch: LeaderEpoch(6), end: Offset::new(12) });
-        assert_eq!(decode_state(&encode_state(&state), 5).unwrap(), state);
+        assert_eq!(decode_state(&node(&encode_state(&state))).unwrap(), state);
         let short = br#"{"version":1,"leader":1,"leader_epoch":7,"controller_epoch":3,
             "isr":[1,2],"isr_directories":["a"]}"#;
-        assert!(decode_state(short, 5).is_err());
+        assert!(decode_state(&node(short)).is_err());
     }
 }

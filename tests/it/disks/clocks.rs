@@ -9,11 +9,10 @@ use streamlog::io::faulty::FaultyDisk;
 use streamlog::io::{Clock, Disk, ManualClock, MemoryDisk};
 use streamlog::types::Timestamp;
 use streamlog::wire::ErrorCode;
-use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use tempfile::TempDir;
 
 use crate::support::{BrokerProcess, Connection, Faults, LocalBroker, TOPIC, batch};
-use crate::support::{commit, stored};
+use crate::support::{commit, find_coordinator, stored};
 
 /// The time of the records.
 const THEN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -43,8 +42,7 @@ fn made() -> FaultyDisk {
     for numbers in 0..4 {
         client.produce(batch(numbers * 100..numbers * 100 + 100), -1).unwrap().unwrap();
     }
-    let find = FindCoordinatorRequest { key: "group".to_owned(), ..Default::default() };
-    assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
+    find_coordinator(&mut client, "group");
     commit(&mut client, "group", 7);
     let disk = broker.stop().unwrap();
     assert!(segments(&disk) > 3);

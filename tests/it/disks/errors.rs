@@ -10,7 +10,7 @@ use streamlog::wire::fetch::FetchRequest;
 use streamlog::wire::produce::ProduceRequest;
 use tempfile::TempDir;
 
-use crate::support::{BrokerProcess, Connection, Faults, batch};
+use crate::support::{BrokerProcess, Connection, Faults, batch, create_topic};
 
 const SEGMENT: &str = "test-0/00000000000000000000.log";
 
@@ -201,23 +201,6 @@ fn errors_of_the_scrubber_and_of_retention_are_logged_by_file() {
     assert!(broker.stop().success());
 }
 
-fn topic_named(name: &str) -> RequestTopic {
-    RequestTopic {
-        name: name.to_owned(),
-        num_partitions: 1,
-        replication_factor: 1,
-        ..Default::default()
-    }
-}
-
-/// Creates a topic with a single partition; returns the code and the message of the response.
-fn create_topic(broker: &BrokerProcess, name: &str) -> (ErrorCode, String) {
-    let topics = vec![topic_named(name)];
-    let request = CreateTopicsRequest { topics, timeout_ms: 10_000, ..Default::default() };
-    let answer = broker.connect().call(5, &request).unwrap();
-    (answer.topics[0].error_code, answer.topics[0].error_message.clone().unwrap_or_default())
-}
-
 #[test]
 fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_continues() {
     for side in ["journal", "mirror"] {
@@ -229,7 +212,7 @@ fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_continues()
         broker.make_topic("other");
         faults.set(&[&format!("write */metadata/*.{side} EIO")]);
         for _ in 0..3 {
-            let (code, message) = create_topic(&broker, "refused");
+            let (code, message) = create_topic(&mut broker.connect(), "refused", 1);
             assert_eq!(code, ErrorCode::KafkaStorageError);
             let is_named = message.contains("data/metadata/") && message.contains(side);
             assert!(is_named && message.contains("os error 5"), "{message}");
@@ -238,13 +221,16 @@ fn a_metadata_journal_that_cannot_be_written_is_named_and_the_broker_continues()
         assert_eq!(lines(&broker, &line), 1, "{}", broker.log());
         other_partition_is_served(&broker);
         faults.set(&[]);
-        assert_eq!(create_topic(&broker, "taken").0, ErrorCode::None);
+        assert_eq!(create_topic(&mut broker.connect(), "taken", 1).0, ErrorCode::None);
         assert!(broker.stop().success());
 
         // The refused change is not there after a start either.
         let broker = BrokerProcess::start(&data, &[], |_| {}).unwrap();
-        assert_eq!(create_topic(&broker, "taken").0, ErrorCode::TopicAlreadyExists);
-        assert_eq!(create_topic(&broker, "refused").0, ErrorCode::None);
+        assert_eq!(
+            create_topic(&mut broker.connect(), "taken", 1).0,
+            ErrorCode::TopicAlreadyExists
+        );
+        assert_eq!(create_topic(&mut broker.connect(), "refused", 1).0, ErrorCode::None);
         assert!(broker.stop().success());
     }
 }
@@ -256,7 +242,9 @@ fn a_metadata_journal_that_cannot_be_synced_ends_the_broker_by_its_name() {
     let broker = BrokerProcess::start(&dir.path().join("data"), &[], rule).unwrap();
     broker.make_test_topic();
     faults.set(&["sync */metadata/*.mirror EIO"]);
-    let topic = topic_named("refused");
+    let name = "refused".to_owned();
+    let topic =
+        RequestTopic { name, num_partitions: 1, replication_factor: 1, ..Default::default() };
     let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
     // The broker may end before it answers.
     broker.connect().send(5, &request).unwrap();

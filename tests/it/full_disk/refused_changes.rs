@@ -8,17 +8,15 @@ use streamlog::io::MemoryDisk;
 use streamlog::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use streamlog::wire::ErrorCode;
 use streamlog::wire::create_partitions::{self, CreatePartitionsRequest};
-use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_records::{self, DeleteRecordsRequest};
 use streamlog::wire::delete_topics::{self, DeleteTopicsRequest};
-use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::list_offsets::{self, ListOffsetsRequest};
 use streamlog::wire::metadata::MetadataRequest;
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 
 use crate::support::{
-    Connection, Files, LocalBroker, TOPIC, batch, commit, disk_of, files_in, set_topic, stored,
-    topic_setting,
+    Connection, Files, LocalBroker, TOPIC, batch, commit, create_topic, disk_of, files_in,
+    find_coordinator, set_topic, stored, topic_setting,
 };
 
 const GROUP: &str = "readers";
@@ -30,7 +28,7 @@ const SETTINGS: &[(&str, &str)] =
 type Change = fn(&mut Connection) -> ErrorCode;
 
 const CHANGES: [(&str, Change); 6] = [
-    ("CreateTopics", create_topic),
+    ("CreateTopics", new_topic),
     ("CreatePartitions", create_partitions),
     ("DeleteTopics", delete_topic),
     ("IncrementalAlterConfigs", alter_configs),
@@ -45,16 +43,8 @@ const OPERATIONS: [Operation; 4] =
 /// More calls than any change makes.
 const CALLS_MAX: u64 = 60;
 
-fn create_topic(client: &mut Connection) -> ErrorCode {
-    let topic = create_topics::RequestTopic {
-        name: "new".to_owned(),
-        num_partitions: 1,
-        replication_factor: 1,
-        ..Default::default()
-    };
-    let request =
-        CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
-    client.call(5, &request).unwrap().topics[0].error_code
+fn new_topic(client: &mut Connection) -> ErrorCode {
+    create_topic(client, "new", 1).0
 }
 
 fn create_partitions(client: &mut Connection) -> ErrorCode {
@@ -113,7 +103,7 @@ struct View {
 
 fn view(broker: &LocalBroker) -> View {
     let mut client = broker.connect();
-    find_coordinator(&mut client);
+    find_coordinator(&mut client, GROUP);
     let request = MetadataRequest { topics: None, ..Default::default() };
     let topics = client.call(9, &request).unwrap().topics.into_iter();
     let mut topics: Vec<_> =
@@ -136,12 +126,6 @@ fn log_start(client: &mut Connection) -> i64 {
     client.call(5, &request).unwrap().topics[0].partitions[0].offset
 }
 
-/// Creates the topic of committed offsets, if it does not exist.
-fn find_coordinator(client: &mut Connection) {
-    let find = FindCoordinatorRequest { key: GROUP.to_owned(), ..Default::default() };
-    assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None);
-}
-
 /// The files of a broker that was shut down cleanly, with something for each change.
 fn files() -> Files {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
@@ -150,18 +134,10 @@ fn files() -> Files {
     for number in 0..5 {
         client.produce(batch(number * 40..(number + 1) * 40), -1).unwrap().unwrap();
     }
-    let topic = create_topics::RequestTopic {
-        name: DOOMED.to_owned(),
-        num_partitions: 2,
-        replication_factor: 1,
-        ..Default::default()
-    };
-    let request =
-        CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
-    assert_eq!(client.call(5, &request).unwrap().topics[0].error_code, ErrorCode::None);
+    assert_eq!(create_topic(&mut client, DOOMED, 2).0, ErrorCode::None);
     client.send_batch_to(DOOMED, batch([1]), -1).unwrap();
     assert_eq!(client.receive_offset().unwrap(), Ok(0));
-    find_coordinator(&mut client);
+    find_coordinator(&mut client, GROUP);
     commit(&mut client, GROUP, 7);
     let disk = broker.stop().unwrap();
     files_in(&disk, Path::new("/data"))

@@ -10,14 +10,12 @@ use std::time::{Duration, Instant};
 use streamlog::io::SystemClock;
 use streamlog::metadata::{Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::wire::ErrorCode;
-use streamlog::wire::create_topics::{self, CreateTopicsRequest};
 use streamlog::wire::delete_topics::DeleteTopicsRequest;
-use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use tempfile::TempDir;
 
 use crate::support::{
     BrokerProcess, Connection, Proxy, TOPIC, ZooKeeper, ZooKeeperEnsemble, batch, commit,
-    set_topic, stored, topic_setting,
+    create_topic, find_coordinator, set_topic, stored, topic_setting,
 };
 
 /// The longest wait in these tests.
@@ -73,18 +71,6 @@ async fn await_absence(tree: ZooKeeperAddress, path: &str) {
     }
 }
 
-fn create(client: &mut Connection, name: &str) -> ErrorCode {
-    let topic = create_topics::RequestTopic {
-        name: name.to_owned(),
-        num_partitions: 3,
-        replication_factor: -1,
-        ..Default::default()
-    };
-    let request =
-        CreateTopicsRequest { topics: vec![topic], timeout_ms: 9000, ..Default::default() };
-    client.call(5, &request).unwrap().topics[0].error_code
-}
-
 fn delete(client: &mut Connection, name: &str) -> ErrorCode {
     let topic_names = vec![name.to_owned()];
     let request = DeleteTopicsRequest { topic_names, timeout_ms: 9000, ..Default::default() };
@@ -101,11 +87,10 @@ fn a_broker_on_zookeeper_serves_records_groups_topics_and_settings_through_kills
         let mut client = broker.connect();
         assert_eq!(append(&mut client, round), i64::try_from(round).unwrap());
         assert_eq!(numbers(&mut client), (0..=round).collect::<Vec<_>>());
-        let find = FindCoordinatorRequest { key: "group".to_owned(), ..Default::default() };
-        client.call(3, &find).unwrap();
+        find_coordinator(&mut client, "group");
         commit(&mut client, "group", i64::try_from(round).unwrap());
-        assert_eq!(create(&mut client, "other"), ErrorCode::None);
-        assert_eq!(create(&mut client, "other"), ErrorCode::TopicAlreadyExists);
+        assert_eq!(create_topic(&mut client, "other", 3).0, ErrorCode::None);
+        assert_eq!(create_topic(&mut client, "other", 3).0, ErrorCode::TopicAlreadyExists);
         assert_eq!(delete(&mut client, "other"), ErrorCode::None);
         let retention = (round + 100_000).to_string();
         assert_eq!(set_topic(&mut client, "retention.ms", &retention).0, ErrorCode::None);
@@ -163,14 +148,14 @@ fn a_broker_whose_session_was_ended_registers_again_and_goes_on() {
     proxy.cut();
     broker.await_log("the metadata store cannot be reached");
     assert_eq!(append(&mut client, 1), 1, "records do not need ZooKeeper");
-    assert_eq!(create(&mut client, "other"), ErrorCode::RequestTimedOut);
+    assert_eq!(create_topic(&mut client, "other", 3).0, ErrorCode::RequestTimedOut);
     // Until the server has ended the session.
     await_absence(server.tree("/streamlog"), "/brokers/ids/1");
     proxy.restore();
     broker.await_log("is registered again");
     assert_eq!(append(&mut client, 2), 2);
     assert_eq!(numbers(&mut client), [0, 1, 2]);
-    assert_eq!(create(&mut client, "other"), ErrorCode::None);
+    assert_eq!(create_topic(&mut client, "other", 3).0, ErrorCode::None);
     assert!(broker.stop().success());
 }
 
@@ -186,10 +171,10 @@ fn a_broker_outlives_the_leader_of_an_ensemble() {
     assert_eq!(append(&mut client, 1), 1, "records do not need ZooKeeper");
     let deadline = Instant::now() + PATIENCE;
     // While the other two elect a leader, the outcome of an attempt may be unknown.
-    let mut outcome = create(&mut client, "other");
+    let mut outcome = create_topic(&mut client, "other", 3).0;
     while !matches!(outcome, ErrorCode::None | ErrorCode::TopicAlreadyExists) {
         assert!(Instant::now() < deadline, "without {killed}: {outcome:?}");
-        outcome = create(&mut client, "other");
+        outcome = create_topic(&mut client, "other", 3).0;
     }
     assert_eq!(delete(&mut client, "other"), ErrorCode::None);
     assert!(broker.stop().success());
@@ -230,7 +215,7 @@ fn a_second_broker_with_the_same_number_is_refused_and_the_first_is_unharmed() {
     assert!(log.contains("broker id 1 is in use by the broker at 127.0.0.1:"), "{log}");
     let mut client = first.connect();
     assert_eq!(append(&mut client, 0), 0);
-    assert_eq!(create(&mut client, "other"), ErrorCode::None);
+    assert_eq!(create_topic(&mut client, "other", 3).0, ErrorCode::None);
     assert!(first.stop().success());
 }
 

@@ -1,6 +1,7 @@
 //! Nodes in a real ZooKeeper that somebody edits or deletes by hand.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -10,12 +11,11 @@ use serde_json::{Value, json};
 use streamlog::io::SystemClock;
 use streamlog::metadata::{Node, Op, Store, ZooKeeperAddress, ZooKeeperStore};
 use streamlog::wire::ErrorCode;
-use streamlog::wire::create_topics::{self, CreateTopicsRequest};
-use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use tempfile::TempDir;
 
 use crate::support::{
-    BrokerProcess, Connection, TOPIC, ZooKeeper, batch, commit, sequenced, set_topic, stored,
+    BrokerProcess, TOPIC, ZooKeeper, batch, commit, create_topic, find_coordinator, sequenced,
+    set_topic, stored,
 };
 
 /// The longest wait in these tests.
@@ -291,13 +291,13 @@ fn no_record_is_deleted_while_the_settings_that_keep_it_are_missing() {
 fn a_topic_of_which_logs_are_left_is_not_created_and_its_committed_offsets_stay() {
     let mut edited = Edited::start();
     let mut client = edited.broker().connect();
-    coordinate(&mut client, "group");
+    find_coordinator(&mut client, "group");
     commit(&mut client, "group", 1);
     let deleted = edited.shell().values(&path(""));
     edited.shell().delete(&path(""));
     await_that(|| edited.stored().is_none(), || "the topic is served".to_owned());
     for _ in 0..2 {
-        let refusal = creation(&mut edited.broker().connect());
+        let refusal = create_topic(&mut edited.broker().connect(), TOPIC, 1);
         assert_eq!(refusal.0, ErrorCode::TopicAlreadyExists);
         assert!(refusal.1.contains(&path("")), "{refusal:?}");
         edited.restart();
@@ -305,30 +305,8 @@ fn a_topic_of_which_logs_are_left_is_not_created_and_its_committed_offsets_stay(
     edited.shell().restore(deleted);
     edited.append();
     let mut client = edited.broker().connect();
-    coordinate(&mut client, "group");
+    find_coordinator(&mut client, "group");
     assert_eq!(stored(&mut client, "group"), Ok(1));
-}
-
-/// Has the broker coordinate a group.
-fn coordinate(client: &mut Connection, group: &str) {
-    let coordinator_keys = vec![group.to_owned()];
-    let request = FindCoordinatorRequest { coordinator_keys, ..Default::default() };
-    let answered = client.call(4, &request).unwrap();
-    assert_eq!(answered.coordinators[0].error_code, ErrorCode::None);
-}
-
-/// Asks for the creation of the test's topic.
-fn creation(client: &mut Connection) -> (ErrorCode, String) {
-    let topic = create_topics::RequestTopic {
-        name: TOPIC.to_owned(),
-        num_partitions: 1,
-        replication_factor: 1,
-        ..Default::default()
-    };
-    let request =
-        CreateTopicsRequest { topics: vec![topic], timeout_ms: 10_000, ..Default::default() };
-    let answered = client.call(7, &request).unwrap().topics.remove(0);
-    (answered.error_code, answered.error_message.unwrap_or_default())
 }
 
 #[test]
@@ -353,4 +331,54 @@ fn no_record_is_deleted_by_settings_that_cannot_be_read() {
     let first = edited.data().join("brief-0/00000000000000000000.log");
     await_that(|| !first.exists(), || format!("{} stays", first.display()));
     edited.append();
+}
+
+#[test]
+fn a_broker_starts_without_nodes_that_every_tree_has_and_creates_them() {
+    let mut edited = Edited::start();
+    for deleted in ["/streamlog", "/brokers/ids", "/config/topics", "/admin"] {
+        let nodes = edited.shell().values(deleted);
+        assert!(edited.broker.take().unwrap().stop().success());
+        edited.shell().delete(deleted);
+        edited.restart();
+        if deleted == "/config/topics" {
+            // The settings that were below it are nobody's to invent.
+            edited.shell().set(nodes);
+        }
+        edited.append();
+        let name = deleted.replace('/', "-");
+        edited.broker().make_topic(&name);
+    }
+}
+
+#[test]
+fn a_log_is_identified_and_created_again_only_once_the_settings_of_its_topic_are_back() {
+    let mut edited = Edited::start();
+    let config = format!("/config/topics/{TOPIC}");
+    let log = edited.data().join(format!("{TOPIC}-0"));
+    for is_log_gone in [false, true] {
+        assert!(edited.broker.take().unwrap().stop().success());
+        let settings = edited.shell().values(&config);
+        edited.shell().delete(&config);
+        if is_log_gone {
+            fs::remove_dir_all(&log).unwrap();
+        } else {
+            fs::remove_file(log.join("partition.metadata")).unwrap();
+        }
+        for _ in 0..2 {
+            edited.restart();
+            assert!(!log.join("partition.metadata").exists(), "the unit of offsets is a setting");
+        }
+        edited.shell().set(settings);
+        edited.restart();
+        assert!(log.join("partition.metadata").exists());
+        if is_log_gone {
+            let mut client = edited.broker().connect();
+            client.send_fetch(0, Duration::ZERO).unwrap();
+            let found = client.receive_records().unwrap();
+            assert_eq!(found.error_code, ErrorCode::CorruptMessage, "the loss is silent");
+        } else {
+            edited.append();
+        }
+    }
 }

@@ -54,6 +54,7 @@ fn change(image: &Image, brokers: &[i32]) -> InSyncStateChange {
         topic_id: image.topic(&name()).unwrap().id,
         partition: PartitionIndex(0),
         leader_epoch: state.leader_epoch,
+        created: state.created,
         version: state.version,
         members: brokers.iter().map(member).collect(),
         successor: None,

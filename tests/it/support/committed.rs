@@ -1,10 +1,17 @@
 //! Committed offsets of partition 0 of the test's topic.
 
 use streamlog::wire::ErrorCode;
+use streamlog::wire::find_coordinator::FindCoordinatorRequest;
 use streamlog::wire::offset_commit::{self, OffsetCommitRequest};
 use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 
 use super::{Connection, TOPIC, accepted, once_loaded};
+
+/// Has the broker create the topic of committed offsets, if there is none, and coordinate a group.
+pub(crate) fn find_coordinator(client: &mut Connection, group: &str) {
+    let find = FindCoordinatorRequest { key: group.to_owned(), ..Default::default() };
+    assert_eq!(client.call(3, &find).unwrap().error_code, ErrorCode::None, "of group {group}");
+}
 
 /// Commits an offset of the test's topic for a group that has no members.
 pub(crate) fn commit(client: &mut Connection, group: &str, committed_offset: i64) {

@@ -10,11 +10,12 @@ mod preload;
 mod proxy;
 mod random;
 mod topic_settings;
+mod topics;
 mod witness;
 mod zookeeper;
 
 pub(crate) use broker_process::BrokerProcess;
-pub(crate) use committed::{commit, stored};
+pub(crate) use committed::{commit, find_coordinator, stored};
 pub(crate) use connection::{
     Connection, FETCH, PRODUCE, accepted, batch, once_loaded, packed_batch, sequenced, values,
 };
@@ -25,5 +26,6 @@ pub(crate) use preload::Faults;
 pub(crate) use proxy::Proxy;
 pub(crate) use random::{Random, seeds};
 pub(crate) use topic_settings::{set_topic, topic_setting};
+pub(crate) use topics::create_topic;
 pub(crate) use witness::Witness;
 pub(crate) use zookeeper::{ZooKeeper, ZooKeeperEnsemble};

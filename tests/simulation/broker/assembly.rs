@@ -79,7 +79,7 @@ impl Broker {
     /// Creates a topic; returns false if the store did not take it.
     pub(crate) async fn create_topic(&self, topic: &NewTopic) -> bool {
         match self.metadata().create_topic(topic, &|_, _| Ok(())).await {
-            Ok(_) | Err(MetadataError::TopicExists(_)) => true,
+            Ok(_) | Err(MetadataError::TopicExists { .. }) => true,
             Err(_) => false,
         }
     }
