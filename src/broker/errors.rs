@@ -121,6 +121,8 @@ impl From<&StorageError> for Refusal {
 impl From<MetadataError> for Refusal {
     fn from(error: MetadataError) -> Self {
         let code = match &error {
+            // Nobody must take it for a topic that can be used.
+            MetadataError::TopicExists { is_left: true, .. } => ErrorCode::InvalidRequest,
             MetadataError::TopicExists { .. } => ErrorCode::TopicAlreadyExists,
             MetadataError::UnknownTopic(_) => ErrorCode::UnknownTopicOrPartition,
             MetadataError::InvalidPartitions { .. } => ErrorCode::InvalidPartitions,
@@ -147,7 +149,7 @@ impl From<EngineError> for Refusal {
         match error {
             EngineError::Metadata(error) => error.into(),
             EngineError::Storage(error) => Self::from(&error),
-            EngineError::LogsLeft { .. } => Self::because(ErrorCode::TopicAlreadyExists, &error),
+            EngineError::LogsLeft { .. } => Self::because(ErrorCode::InvalidRequest, &error),
             EngineError::NotApplied => Self::because(ErrorCode::RequestTimedOut, &error),
             EngineError::Stopping => Self::because(ErrorCode::BrokerNotAvailable, &error),
             _ => Self::because(ErrorCode::UnknownServerError, &WithCauses(&error)),

@@ -190,7 +190,10 @@ fn own_name(text: &str) -> Result<TopicName, EmbeddedError> {
 
 fn is_taken(error: &EmbeddedError) -> bool {
     use crate::engine::EngineError::Metadata;
-    matches!(error, EmbeddedError::Engine(Metadata(MetadataError::TopicExists { .. })))
+    matches!(
+        error,
+        EmbeddedError::Engine(Metadata(MetadataError::TopicExists { is_left: false, .. }))
+    )
 }
 
 impl fmt::Debug for Logs {

@@ -78,26 +78,19 @@ pub(super) fn match_logs(
     image: &Image,
     is_shared: bool,
 ) -> Result<(), EngineError> {
+    identify_logs(data, image)?;
     for partition in data.unidentified() {
         match owner(image, &partition) {
-            Owner::Topic(metadata) => {
-                data.identify(&partition, metadata)?;
-                tracing::error!(
-                    "the partition.metadata of {partition} was missing or damaged: it is made \
-                     again from the metadata journal"
-                );
-            }
-            Owner::Deleted(metadata) => {
-                if let Err(error) = data.identify(&partition, metadata) {
-                    tracing::warn!("{partition} is deleted: {}", WithCauses(&error));
-                }
-            }
             Owner::Doubtful => tracing::error!(
                 "{partition} is left alone: its partition.metadata is missing or damaged, and its \
                  log may be that of a topic or of a deleted one of the same name; to have the \
                  partition start with an empty log, stop the broker and move the directory away"
             ),
-            Owner::Unreadable | Owner::Unknown => {}
+            Owner::Unreadable => tracing::error!(
+                "{partition} is left alone until the nodes of its topic and its settings are \
+                 restored: its partition.metadata is missing or damaged"
+            ),
+            Owner::Topic(_) | Owner::Deleted(_) | Owner::Unknown => {}
         }
     }
     if is_shared {
@@ -117,6 +110,34 @@ pub(super) fn match_logs(
     }
     let (dir, count) = (data.path().to_owned(), unknown.len());
     Err(EngineError::UnknownLogs { dir, count, partitions })
+}
+
+/// Identifies the logs without a sound `partition.metadata` whose topics are beyond doubt. Returns
+/// the number of those that belong to topics.
+///
+/// # Errors
+/// Those of the disk, for the log of a topic.
+pub(super) fn identify_logs(data: &DataDir, image: &Image) -> Result<usize, StorageError> {
+    let mut count = 0;
+    for partition in data.unidentified() {
+        match owner(image, &partition) {
+            Owner::Topic(metadata) => {
+                data.identify(&partition, metadata)?;
+                count += 1;
+                tracing::error!(
+                    "the partition.metadata of {partition} was missing or damaged: it is made \
+                     again from the metadata"
+                );
+            }
+            Owner::Deleted(metadata) => {
+                if let Err(error) = data.identify(&partition, metadata) {
+                    tracing::warn!("{partition} is deleted: {}", WithCauses(&error));
+                }
+            }
+            Owner::Doubtful | Owner::Unreadable | Owner::Unknown => {}
+        }
+    }
+    Ok(count)
 }
 
 /// Refuses to create a topic of which this broker has logs that the metadata does not know. A new
@@ -157,7 +178,7 @@ pub(super) fn restore_lost_logs(
         if let Some(topic) = topic
             && assigned.is_some_and(|assigned| *assigned.replicas == [broker])
         {
-            restore(data, image, topic, partition)?;
+            restore(data, topic, partition)?;
         }
     }
     for partition in &start.gone {
@@ -170,7 +191,7 @@ pub(super) fn restore_lost_logs(
                     && tombstones_of(image, partition).is_empty() =>
             {
                 tracing::error!("the log of {partition} is gone: it had records");
-                restore(data, image, topic, partition)?;
+                restore(data, topic, partition)?;
             }
             // Its node may be repaired.
             None if image.is_topic_broken(&partition.topic) => {}
@@ -180,21 +201,9 @@ pub(super) fn restore_lost_logs(
     Ok(())
 }
 
-/// Creates a log again that is gone. If that fails, the partition stays closed. So it does while
-/// the settings of the topic are missing, which tell the unit of its offsets: the start after they
-/// are restored goes on.
-fn restore(
-    data: &DataDir,
-    image: &Image,
-    topic: &Topic,
-    partition: &TopicPartition,
-) -> Result<(), EngineError> {
-    let restored = if image.are_topic_configs_broken(&topic.name) {
-        data.restore_unidentified(partition)
-    } else {
-        data.restore_lost_log(partition, metadata_of(topic))
-    };
-    match restored {
+/// Creates a log again that is gone. If that fails, the partition stays closed.
+fn restore(data: &DataDir, topic: &Topic, partition: &TopicPartition) -> Result<(), EngineError> {
+    match data.restore_lost_log(partition, metadata_of(topic)) {
         Err(error) if error.leaves_disk_unknown() => Err(error.into()),
         Err(error) => {
             tracing::error!("{partition} is closed: {}", WithCauses(&error));

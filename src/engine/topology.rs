@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::config::Settings;
+use crate::engine::matching::identify_logs;
 use crate::engine::topic_settings::resolve;
 use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
@@ -32,6 +33,9 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
             // Remove also for the first image: the broker may have crashed between the tombstone
             // and the removal.
             remove_deleted(&following, &image).await;
+            if identify(&following, &image).await {
+                apply(&following, &image);
+            }
             let EngineState { metadata, logs, control, failure, .. } = &*following;
             following.losses.note(logs, control).await;
             let (now, reaches_store) = (following.image(), metadata.has_lease());
@@ -173,6 +177,12 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);
     let partitions = replicas(engine, image, topic).filter_map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
+        let state_created = image.state.as_ref().map_or(0, |state| state.created);
+        if let Some(known) = known.filter(|known| known.state_created() != state_created) {
+            // As after a deletion that this broker has seen: what it knows of the versions of the
+            // earlier node, and what it has asked for, is void.
+            known.stop("its state was deleted and restored in ZooKeeper");
+        }
         // One whose records were lost has stopped for good.
         let known = known.filter(|known| !matches!(known.role(), Role::Stopped(_)));
         // The loss is noted before the partition stops, perhaps only just.
@@ -180,7 +190,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
             return None;
         }
         let partition = known.map_or_else(
-            || create(engine, topic, index, &config),
+            || create(engine, topic, (index, state_created), &config),
             |partition| {
                 partition.set_config(Arc::clone(&config));
                 Arc::clone(partition)
@@ -200,12 +210,13 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
 fn create(
     engine: &EngineState,
     topic: &TopicImage,
-    index: PartitionIndex,
+    (index, state_created): (PartitionIndex, i64),
     config: &Arc<LogConfig>,
 ) -> Arc<Partition> {
     let spec = PartitionSpec {
         partition: TopicPartition { topic: topic.name.clone(), partition: index },
         topic_id: topic.id,
+        state_created,
         broker: engine.config.broker_id,
         config: Arc::clone(config),
         rules: engine.rules,
@@ -220,6 +231,28 @@ fn deleted<'a>(
 ) -> impl Iterator<Item = (TopicId, &'a Arc<Tombstone>)> {
     let me = engine.config.broker_id;
     image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
+}
+
+/// Identifies logs whose topics had no settings at the start, once these are there. Returns true if
+/// there were any.
+async fn identify(engine: &Arc<EngineState>, image: &Arc<Image>) -> bool {
+    if engine.logs.data.unidentified().is_empty() {
+        return false;
+    }
+    let (data, image) = (Arc::clone(&engine.logs.data), Arc::clone(image));
+    let identifying = engine.control.run_blocking(move || identify_logs(&data, &image));
+    match identifying.await {
+        Ok(Ok(count)) => count > 0,
+        Ok(Err(error)) if error.leaves_disk_unknown() => {
+            engine.failure.report(WithCauses(&error).to_string());
+            false
+        }
+        Ok(Err(error)) => {
+            tracing::error!("a log stays closed: {}", WithCauses(&error));
+            false
+        }
+        Err(_stopping) => false,
+    }
 }
 
 /// Removes the logs of deleted topics. Only a tombstone with the topic's id permits that.

@@ -68,9 +68,9 @@ impl Partition {
             // Clients read nothing until the watermark has reached the start of the epoch.
             is_flush_due |= self.begin_epoch(&mut leadership, (role, epoch), &before);
         } else if let Some(leader) = &mut leadership.leader {
-            let order = (state.created, state.version);
+            let version = state.version;
             leader.state_read(state, false);
-            leader.set_caching(caching, order);
+            leader.set_caching(caching, version);
             // From here on, appends tell the leader what they append.
             self.publish(leader);
             if let Some(log) = before.log.as_ref().filter(|_| self.counts_unflushed()) {

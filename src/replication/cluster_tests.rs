@@ -122,7 +122,6 @@ impl PartitionStore {
             minimum: MINIMUM,
             has_eligible: false,
             is_unvouched: false,
-            created: 0,
             version,
         })
     }

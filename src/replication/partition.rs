@@ -95,6 +95,7 @@ pub enum TryRead {
 pub struct Partition {
     pub(super) id: TopicPartition,
     pub(super) topic_id: TopicId,
+    state_created: i64,
     broker: BrokerId,
     rules: Rules,
     config: ArcSwap<LogConfig>,
@@ -125,6 +126,7 @@ impl Partition {
         Arc::new(Self {
             id: spec.partition,
             topic_id: spec.topic_id,
+            state_created: spec.state_created,
             broker: spec.broker,
             rules: spec.rules,
             config: ArcSwap::new(spec.config),
@@ -148,6 +150,11 @@ impl Partition {
     /// The topic id.
     pub fn topic_id(&self) -> TopicId {
         self.topic_id
+    }
+
+    /// The transaction that created the node of the partition's state.
+    pub fn state_created(&self) -> i64 {
+        self.state_created
     }
 
     /// The topic id and partition number.

@@ -30,6 +30,9 @@ pub struct PartitionSpec {
     pub partition: TopicPartition,
     /// The topic id; data of another id is not touched.
     pub topic_id: TopicId,
+    /// The transaction that created the node of its state. The versions of a node that was deleted
+    /// and restored begin anew, and so does the partition.
+    pub state_created: i64,
     /// This broker.
     pub broker: BrokerId,
     /// The topic configuration.
@@ -107,7 +110,6 @@ impl Assignment {
                 minimum: required_in_sync(partition, config),
                 has_eligible: state.is_some_and(|state| !state.eligible.is_empty()),
                 is_unvouched: state.is_some_and(|state| state.unvouched.is_some()),
-                created: state.map_or(0, |state| state.created),
                 version: state.map_or(0, |state| state.version),
             },
             caching: state.map_or(Caching::Off, |state| state.caching),

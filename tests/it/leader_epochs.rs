@@ -70,6 +70,7 @@ fn lead_with(logs: &LocalLogs, epoch: LeaderEpoch, config: LogConfig) -> Arc<Par
     let spec = PartitionSpec {
         partition: id(),
         topic_id: ID,
+        state_created: 0,
         broker: BrokerId(1),
         config: Arc::new(config),
         rules: Rules::ALL,
@@ -99,7 +100,6 @@ fn led_by(leader: i32, epoch: LeaderEpoch, in_sync: &[i32]) -> Assignment {
             minimum,
             has_eligible: false,
             is_unvouched: false,
-            created: 0,
             version: epoch.0,
         },
         caching: Caching::Off,
@@ -414,6 +414,7 @@ fn a_replica_that_opens_its_log_knows_the_recorded_watermark() {
         PartitionSpec {
             partition: id(),
             topic_id: ID,
+            state_created: 0,
             broker: BrokerId(1),
             config: Arc::default(),
             rules: Rules::ALL,

@@ -1,6 +1,6 @@
 //! `streamlog log rebuild-metadata`: rebuilds the metadata journal while no broker runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::broker::{BrokerError, OffsetsTopicConfig};
 use crate::engine::{EngineConfig, EngineError, METADATA_DIR, OFFSET_UNIT};
 use crate::io::{Disk, SystemDisk};
-use crate::metadata::{Configs, FoundCluster, FoundTopic, MetadataError, RebuiltTopic, Salvage};
+use crate::metadata::{
+    Configs, FoundCluster, FoundTopic, MetadataError, Rebuild, RebuiltTopic, Salvage,
+};
 use crate::storage::{
     LogSummary, OffsetUnit, Opener, PartitionMetadata, StorageError, lock_data_dir, quarantine,
     restore_identity, summarize_logs,
@@ -26,6 +28,8 @@ pub struct RebuiltMetadata {
     pub topics: Vec<RebuiltTopic>,
     /// The next producer id that the broker assigns.
     pub next_producer_id: ProducerId,
+    /// The brokers whose settings are lost, by id; `<default>` for those of all brokers.
+    pub lost_broker_configs: Vec<String>,
     /// True if the old journal was completely readable.
     pub was_whole: bool,
     /// Logs whose topic could not be determined, and why.
@@ -81,6 +85,7 @@ pub fn rebuild_on(
         cluster_id: identity.cluster_id,
         broker: identity.broker_id,
         topics: Vec::new(),
+        unidentified: BTreeSet::new(),
         largest_producer_id: summaries.iter().filter_map(|log| log.largest_producer_id).max(),
     };
     let mut unidentified = Vec::new();
@@ -88,7 +93,10 @@ pub fn rebuild_on(
         match log.metadata {
             Ok(metadata) if salvage.is_deleted(metadata.topic_id) => {}
             Ok(metadata) => add_log(&mut found.topics, &log, metadata)?,
-            Err(reason) => unidentified.push((log.partition, reason)),
+            Err(reason) => {
+                found.unidentified.insert(log.partition.topic.clone());
+                unidentified.push((log.partition, reason));
+            }
         }
     }
     for topic in &mut found.topics {
@@ -102,25 +110,32 @@ pub fn rebuild_on(
     if !is_journal_new && !is_identity_new {
         return Ok(None);
     }
-    let mut set_aside = Vec::new();
-    let replaced = if is_journal_new {
-        rebuild.write(&**disk, &journal).map_err(MetadataError::from)?
-    } else {
-        Vec::new()
-    };
-    for old in replaced {
-        let name = old.strip_prefix(dir).unwrap_or(&old).to_string_lossy().into_owned();
-        set_aside.push(quarantine(&**disk, dir, &name)?);
-    }
+    let set_aside = if is_journal_new { put_in_force(disk, dir, &rebuild)? } else { Vec::new() };
     Ok(Some(RebuiltMetadata {
         is_identity_new,
         is_journal_new,
         topics: rebuild.topics,
         next_producer_id: rebuild.next_producer_id,
+        lost_broker_configs: rebuild.lost_broker_configs,
         was_whole: rebuild.was_whole,
         unidentified,
         set_aside,
     }))
+}
+
+/// Puts the rebuilt journal in force, and returns the new paths of the old one's files.
+fn put_in_force(
+    disk: &Arc<dyn Disk>,
+    dir: &Path,
+    rebuild: &Rebuild,
+) -> Result<Vec<PathBuf>, BrokerError> {
+    let replaced = rebuild.write(&**disk, &dir.join(METADATA_DIR)).map_err(MetadataError::from)?;
+    let mut set_aside = Vec::new();
+    for old in replaced {
+        let name = old.strip_prefix(dir).unwrap_or(&old).to_string_lossy().into_owned();
+        set_aside.push(quarantine(&**disk, dir, &name)?);
+    }
+    Ok(set_aside)
 }
 
 /// The owner of a data directory according to its metadata journal.

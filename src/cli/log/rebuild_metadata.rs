@@ -70,6 +70,14 @@ fn write_text(out: &mut dyn Write, rebuilt: &RebuiltMetadata) -> io::Result<()> 
         writeln!(out, "old file kept: {}", path.display())?;
     }
     writeln!(out, "producer ids continue from {} or above", rebuilt.next_producer_id)?;
+    if !rebuilt.lost_broker_configs.is_empty() {
+        let lost = rebuilt.lost_broker_configs.join(", ");
+        writeln!(
+            out,
+            "settings of brokers are lost ({lost}): those of the configuration file apply until \
+             they are set again; put what keeps records there before you start the broker"
+        )?;
+    }
     if !rebuilt.was_whole {
         writeln!(
             out,

@@ -40,6 +40,8 @@ pub struct FoundCluster {
     pub broker: BrokerId,
     /// The topics that have logs.
     pub topics: Vec<FoundTopic>,
+    /// The names of the logs whose topics cannot be determined.
+    pub unidentified: BTreeSet<TopicName>,
     /// The largest producer id in the logs.
     pub largest_producer_id: Option<ProducerId>,
 }
@@ -92,6 +94,8 @@ pub struct Rebuild {
     pub topics: Vec<RebuiltTopic>,
     /// The least producer id that is assigned next.
     pub next_producer_id: ProducerId,
+    /// The names of the nodes with settings of brokers that are lost.
+    pub lost_broker_configs: Vec<String>,
     /// True if the old journal was completely readable.
     pub was_whole: bool,
 }
@@ -155,6 +159,7 @@ impl Salvage {
             is_changed: !self.is_whole,
             topics: Vec::new(),
             next_producer_id: ProducerId(0),
+            lost_broker_configs: Vec::new(),
             was_whole: self.is_whole,
         };
         rebuild.tree.remove_orphans();
@@ -162,7 +167,7 @@ impl Salvage {
         for topic in &found.topics {
             rebuild.add_topic(topic, found.broker)?;
         }
-        rebuild.complete_settings()?;
+        rebuild.complete_settings(found)?;
         rebuild.skip_producer_ids(found)?;
         Ok(rebuild)
     }
@@ -306,11 +311,15 @@ impl Rebuild {
         Ok(has_old)
     }
 
-    /// Ensures that all settings exist of which other nodes say that they do. What the old journal
-    /// has lost is not deleted by hand.
-    fn complete_settings(&mut self) -> Result<(), StoreError> {
+    /// Ensures that all settings exist of which other nodes say that they do: what the old journal
+    /// has lost is not deleted by hand. A topic with logs that could not be identified is left out:
+    /// they may count their offsets in another unit than the default.
+    fn complete_settings(&mut self, found: &FoundCluster) -> Result<(), StoreError> {
         for (path, node) in self.tree.snapshot(TOPICS) {
             let Some(NodePath::Topic(name)) = NodePath::of(&path) else { continue };
+            if found.unidentified.contains(&name) {
+                continue;
+            }
             let has_config = decode::<TopicValue>(&node.value).is_ok_and(|topic| topic.has_config);
             let path = NodePath::TopicConfig(name).to_string();
             if has_config && self.tree.get(&path).is_none() {
@@ -319,10 +328,11 @@ impl Rebuild {
         }
         let Some(parent) = self.tree.get(BROKER_CONFIGS) else { return Ok(()) };
         let Ok(mut value) = BrokerConfigsValue::of(&parent.value) else { return Ok(()) };
-        let known = value.children.clone();
         let children = self.tree.children(BROKER_CONFIGS);
+        let is_lost = |name: &&String| !children.contains(name);
+        self.lost_broker_configs = value.children.iter().filter(is_lost).cloned().collect();
         value.children.retain(|name| children.contains(name));
-        if value.children == known {
+        if self.lost_broker_configs.is_empty() {
             return Ok(());
         }
         self.put(BROKER_CONFIGS.to_owned(), encode(&value))
@@ -379,25 +389,32 @@ mod tests {
             is_changed: false,
             topics: Vec::new(),
             next_producer_id: ProducerId(0),
+            lost_broker_configs: Vec::new(),
             was_whole: false,
         };
         let found = FoundCluster {
             cluster_id: "id".to_owned(),
             broker: BrokerId(0),
             topics: Vec::new(),
+            unidentified: BTreeSet::from(["views".parse().unwrap()]),
             largest_producer_id: None,
         };
         rebuild.add_directories(&found).unwrap();
-        let topic = TopicValue::new(TopicId::random(), &[vec![BrokerId(0)]]);
-        rebuild.put("/brokers/topics/clicks".to_owned(), encode(&topic)).unwrap();
+        for name in ["clicks", "views"] {
+            let topic = TopicValue::new(TopicId::random(), &[vec![BrokerId(0)]]);
+            rebuild.put(format!("/brokers/topics/{name}"), encode(&topic)).unwrap();
+        }
         let mut parent = BrokerConfigsValue::default();
         parent.children.extend(["0", "<default>"].map(str::to_owned));
         rebuild.put(BROKER_CONFIGS.to_owned(), encode(&parent)).unwrap();
         let config = encode(&ConfigValue::new(Configs::new()));
         rebuild.put(format!("{BROKER_CONFIGS}/0"), config.clone()).unwrap();
-        rebuild.complete_settings().unwrap();
+        rebuild.complete_settings(&found).unwrap();
         let completed = rebuild.tree.get("/config/topics/clicks").unwrap();
         assert_eq!(completed.value, config);
+        let of_unknown = rebuild.tree.get("/config/topics/views");
+        assert!(of_unknown.is_none(), "they may say that its offsets count bytes");
+        assert_eq!(rebuild.lost_broker_configs, ["<default>"]);
         let parent = rebuild.tree.get(BROKER_CONFIGS).unwrap();
         let parent = BrokerConfigsValue::of(&parent.value).unwrap();
         assert_eq!(parent.children.into_iter().collect::<Vec<_>>(), ["0"]);

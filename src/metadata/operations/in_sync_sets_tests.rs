@@ -468,3 +468,19 @@ async fn a_broker_that_stops_says_so_and_keeps_its_incarnation() {
     let outcomes = cluster.leader.change_in_sync(&[change]).await;
     assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }], "it still hands over");
 }
+
+#[tokio::test]
+async fn a_change_computed_from_an_earlier_node_is_refused() {
+    let cluster = Cluster::new(1).await;
+    let shrunk = cluster.change(0, &[1, 2]);
+    let (person, path) = (&cluster.stores[1], "/brokers/topics/clicks/partitions/0/state");
+    let state = person.get(path).await.unwrap().unwrap();
+    assert_eq!(state.version, 0, "the restored node has the same version");
+    let ops = vec![Op::delete(path, 0), Op::create(path, state.value)];
+    person.multi(ops).await.unwrap();
+    assert_eq!(cluster.leader.change_in_sync(&[shrunk]).await, [REFUSED]);
+    cluster.leader.reload(&[path.to_owned()]).await.unwrap();
+    let shrunk = cluster.change(0, &[1, 2]);
+    let outcomes = cluster.leader.change_in_sync(&[shrunk]).await;
+    assert_eq!(outcomes, [InSyncOutcome::Applied { version: 1 }]);
+}

@@ -54,7 +54,7 @@ fn ending(rules: Rules) -> Leader {
     let mut leader = leader(rules, state(&[1, 2], 7), Caching::On);
     fetch(&mut leader, END, 3);
     assert_eq!(watermark(&leader), END);
-    leader.set_caching(Caching::Ending, (0, 7));
+    leader.set_caching(Caching::Ending, 7);
     leader
 }
 
@@ -94,7 +94,7 @@ fn caching_ends_once_all_in_sync_replicas_have_flushed_what_counted_before() {
     let change = leader.end_caching(START + Duration::from_secs(1)).unwrap();
     leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(leader.end_caching(START), None, "what the store says now has not been read");
-    leader.set_caching(Caching::Off, (0, 8));
+    leader.set_caching(Caching::Off, 8);
     assert_eq!(leader.end_caching(START), None);
     assert_eq!(leader.caching(), Caching::Off);
 
@@ -131,7 +131,7 @@ fn caching_does_not_end_while_a_replica_outside_the_set_may_be_elected() {
     let mut leader = leader(Rules::ALL, in_sync, Caching::Ending);
     leader.flushed(Offset::new(END));
     leader.state_read(state(&[1, 2], 8), false);
-    leader.set_caching(Caching::Ending, (0, 8));
+    leader.set_caching(Caching::Ending, 8);
     assert!(fetch(&mut leader, END, END).unwrap().ends_caching);
 }
 
@@ -162,7 +162,7 @@ fn a_replica_joins_once_it_has_flushed_what_was_promised() {
         let mut leader = leader(rules, in_sync, Caching::Off);
         leader.flushed(Offset::new(8));
         assert_eq!(watermark(&leader), 8, "shown once it was flushed");
-        leader.set_caching(caching, (0, 7));
+        leader.set_caching(caching, 7);
         fetch(&mut leader, END, flushed).is_some()
     };
     assert!(!joins(Rules::ALL, Caching::On, 7));
@@ -178,7 +178,7 @@ fn no_record_counts_unflushed_while_the_store_may_say_that_caching_has_ended() {
         leader.flushed(Offset::new(END));
         let change = fetch(&mut leader, END, END).unwrap();
         // The topic caches again, but the state that says so is older than the change.
-        leader.set_caching(Caching::On, (0, 7));
+        leader.set_caching(Caching::On, 7);
         leader.appended(Offset::new(END + 1));
         let log = EpochHistory::new(&LOG, Offset::new(END + 1));
         leader.fetched(replica(2), &position(END + 1, END), log, START);
@@ -190,7 +190,7 @@ fn no_record_counts_unflushed_while_the_store_may_say_that_caching_has_ended() {
     assert_eq!(watermark(&leader), END, "the change may be in force");
     leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
     assert_eq!(watermark(&leader), END, "the change is in force");
-    assert!(leader.set_caching(Caching::On, (0, 9)));
+    assert!(leader.set_caching(Caching::On, 9));
     assert_eq!(watermark(&leader), END + 1, "the controller has recorded it again");
 
     let (leader, _) =

@@ -19,9 +19,6 @@ pub struct InSyncState {
     /// True if the leader was elected after the wait for others, and is not believed yet (rules
     /// R21f and R21h in `rules.rs`).
     pub is_unvouched: bool,
-    /// The transaction that created the node of the state. One that was deleted and restored has a
-    /// later one, and its versions begin anew.
-    pub created: i64,
     /// The version of the state.
     pub version: i32,
 }
@@ -33,9 +30,7 @@ pub struct InSyncChange {
     pub id: u64,
     /// The members after the change.
     pub members: Vec<IsrMember>,
-    /// The transaction that created the node of the state that the change replaces.
-    pub created: i64,
-    /// The version of that state.
+    /// The version of the state that the change replaces.
     pub version: i32,
     /// The member that leads after the change, if another does.
     pub successor: Option<IsrMember>,
@@ -57,20 +52,11 @@ pub struct InSyncSet {
 struct Asked {
     id: u64,
     members: Vec<IsrMember>,
-    /// The transaction that created the node of the state from which it was computed.
-    created: i64,
-    /// The version of that state.
+    /// The version that it was computed from.
     version: i32,
     /// False once its members no longer hold the watermark back.
     counts: bool,
     ends_caching: bool,
-}
-
-impl InSyncState {
-    /// The place of this state in the order of all states of the partition.
-    pub(super) fn order(&self) -> (i64, i32) {
-        (self.created, self.version)
-    }
 }
 
 impl InSyncSet {
@@ -83,9 +69,9 @@ impl InSyncSet {
         &self.committed.members
     }
 
-    /// The place of the committed state in the order of all states of the partition.
-    pub(super) fn order(&self) -> (i64, i32) {
-        self.committed.order()
+    /// The version of the committed state.
+    pub(super) fn version(&self) -> i32 {
+        self.committed.version
     }
 
     /// Returns true if a broker is a committed member.
@@ -152,13 +138,12 @@ impl InSyncSet {
         if self.asked.is_some() {
             return None;
         }
-        let (id, (created, version)) = (self.next_id, self.committed.order());
+        let (id, version) = (self.next_id, self.committed.version);
         self.next_id += 1;
         let (counts, ends_caching) = (true, false);
-        let asked = members.clone();
-        self.asked = Some(Asked { id, members: asked, created, version, counts, ends_caching });
+        self.asked = Some(Asked { id, members: members.clone(), version, counts, ends_caching });
         let version = self.rules.named_version(version);
-        Some(InSyncChange { id, members, created, version, successor: None, ends_caching })
+        Some(InSyncChange { id, members, version, successor: None, ends_caching })
     }
 
     /// Asks for the same members in a partition that no longer counts as caching. `None` as for
@@ -195,8 +180,6 @@ impl InSyncSet {
             return;
         };
         match outcome {
-            // The node in which it was in force is gone.
-            InSyncOutcome::Applied { .. } if asked.created != self.committed.created => {}
             InSyncOutcome::Applied { version } => {
                 self.committed.has_eligible = self.leaves_eligible(&asked.members);
                 self.committed.members = asked.members;
@@ -213,19 +196,15 @@ impl InSyncSet {
     /// Takes the state as it was read from the store. `behind_sync` is true if the read followed a
     /// sync.
     pub(super) fn read(&mut self, state: InSyncState, behind_sync: bool) {
-        if state.order() < self.committed.order() {
+        if state.version < self.committed.version {
             return;
         }
-        if state.created == self.committed.created {
-            if let Some(asked) = &self.asked
-                && !self.rules.settles(asked.version, state.version, behind_sync)
-            {
-                return;
-            }
-            self.asked = None;
+        if let Some(asked) = &self.asked
+            && !self.rules.settles(asked.version, state.version, behind_sync)
+        {
+            return;
         }
-        // By the versions of a node that was made again no change of the earlier one is settled,
-        // but by its answer: the next attempt is refused.
+        self.asked = None;
         self.committed = state;
     }
 }

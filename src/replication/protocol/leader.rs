@@ -76,11 +76,11 @@ struct Joining {
     asked_at: Duration,
 }
 
-/// The caching of the partition, by a state at this place in the order of all.
+/// The caching of the partition, by a state of this version.
 #[derive(Clone, Copy, Debug)]
 struct AssignedCaching {
     caching: Caching,
-    order: (i64, i32),
+    version: i32,
 }
 
 /// The progress of a replica's log.
@@ -135,14 +135,14 @@ pub enum CountedFetch {
 impl Leader {
     /// Begins a leader epoch at `now`. Nothing of the log counts as stored yet.
     pub fn new(rules: Rules, start: LeaderStart, now: Duration) -> Self {
-        let (caching, order) = (start.caching, start.in_sync.order());
+        let (caching, version) = (start.caching, start.in_sync.version);
         Self {
             rules,
             broker: start.broker,
             epoch: start.epoch,
             epoch_start: start.log_end,
             in_sync: InSyncSet::new(rules, start.in_sync),
-            caching: AssignedCaching { caching, order },
+            caching: AssignedCaching { caching, version },
             own: LogProgress { flushed: Offset::ZERO, appended: Offset::ZERO },
             followers: Vec::new(),
             high_watermark: start.high_watermark,
@@ -194,16 +194,16 @@ impl Leader {
 
     /// The caching in which this leader counts.
     pub fn caching(&self) -> Caching {
-        let AssignedCaching { caching, order } = self.caching;
-        let is_outdated = order < self.in_sync.order();
+        let AssignedCaching { caching, version } = self.caching;
+        let is_outdated = version < self.in_sync.version();
         self.rules.leader_caching(caching, is_outdated, self.in_sync.may_end_caching())
     }
 
-    /// Takes the caching of an assignment, by a state that has this creation and version. Returns
-    /// true if the high watermark has moved.
-    pub fn set_caching(&mut self, caching: Caching, order: (i64, i32)) -> bool {
-        if order >= self.caching.order {
-            self.caching = AssignedCaching { caching, order };
+    /// Takes the caching of an assignment, by a state of this version. Returns true if the high
+    /// watermark has moved.
+    pub fn set_caching(&mut self, caching: Caching, version: i32) -> bool {
+        if version >= self.caching.version {
+            self.caching = AssignedCaching { caching, version };
         }
         self.advance()
     }
@@ -237,8 +237,8 @@ impl Leader {
     /// `None` if it does not count so, records that counted before may not be flushed yet, or a
     /// change is under way.
     pub fn end_caching(&mut self, now: Duration) -> Option<InSyncChange> {
-        let AssignedCaching { caching, order } = self.caching;
-        let is_ending = caching == Caching::Ending && order == self.in_sync.order();
+        let AssignedCaching { caching, version } = self.caching;
+        let is_ending = caching == Caching::Ending && version == self.in_sync.version();
         // R14k: an earlier leader may answer until this one may.
         let is_due = is_ending
             && !self.is_paused(self.broker, now)
@@ -325,11 +325,8 @@ impl Leader {
     /// true if the high watermark has moved.
     pub fn state_read(&mut self, state: InSyncState, behind_sync: bool) -> bool {
         let (rules, version) = (self.rules, state.version);
-        let (known, _) = self.in_sync.order();
-        let is_made_again = state.created > known;
-        self.hand_over
-            .take_if(|hand_over| is_made_again || hand_over.read(version, behind_sync, rules));
-        if state.order() > self.in_sync.order() {
+        self.hand_over.take_if(|hand_over| hand_over.read(version, behind_sync, rules));
+        if version > self.in_sync.version() {
             // The refused change was computed from an earlier state.
             self.refused.clear();
         }

@@ -24,14 +24,7 @@ pub(super) fn member(broker: i32) -> IsrMember {
 
 pub(super) fn state(members: &[i32], version: i32) -> InSyncState {
     let members = members.iter().copied().map(member).collect();
-    InSyncState {
-        members,
-        minimum: 2,
-        has_eligible: false,
-        is_unvouched: false,
-        created: 0,
-        version,
-    }
+    InSyncState { members, minimum: 2, has_eligible: false, is_unvouched: false, version }
 }
 
 /// Broker 1 leads in epoch 5, with its log stored up to its end, 9, and a watermark of 4.
@@ -108,7 +101,6 @@ fn a_sole_in_sync_replica_replicates_what_it_stores() {
             minimum: 1,
             has_eligible: false,
             is_unvouched: false,
-            created: 0,
             version: 0,
         },
         caching: Caching::Off,
@@ -257,23 +249,6 @@ fn a_set_asked_for_counts_until_its_outcome_is_known() {
     assert_eq!(watermark(&leader), 4);
     assert!(leader.state_read(state(&[1, 2], 7), true));
     assert_eq!(watermark(&leader), 9);
-}
-
-#[test]
-fn a_state_that_was_deleted_and_restored_is_followed_although_its_versions_begin_anew() {
-    let mut leader = leader(&[1, 2]);
-    let restored = |members, version| InSyncState { created: 9, ..state(members, version) };
-    // A change of the earlier node is settled by its answer, and counts until then.
-    let change = fetch(&mut leader, 3, 9).unwrap();
-    leader.state_read(restored(&[1, 2], 0), false);
-    assert!(leader.in_sync().is_changing());
-    leader.change_answered(change.id, InSyncOutcome::Applied { version: 8 });
-    assert_eq!(leader.in_sync().members(), [1, 2].map(member));
-    assert!(!leader.in_sync().is_changing());
-    leader.state_read(restored(&[1, 2, 3], 1), false);
-    assert_eq!(leader.in_sync().members().len(), 3);
-    leader.state_read(state(&[1, 2], 8), false);
-    assert_eq!(leader.in_sync().members().len(), 3, "the earlier node is gone");
 }
 
 #[test]

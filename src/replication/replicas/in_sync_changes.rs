@@ -61,7 +61,7 @@ impl RequestedChange {
             topic_id: self.partition.topic_id(),
             partition: id.partition,
             leader_epoch: self.epoch,
-            created: self.change.created,
+            created: self.partition.state_created(),
             version: self.change.version,
             members: self.change.members.clone(),
             successor: self.change.successor,

@@ -109,7 +109,8 @@ pub(super) fn replica(
     rules: Rules,
 ) -> Arc<Partition> {
     let (partition, topic_id) = (partition_id(number), TopicId([7; 16]));
-    let spec = PartitionSpec { partition, topic_id, broker, config: config(), rules };
+    let (state_created, config) = (0, config());
+    let spec = PartitionSpec { partition, topic_id, state_created, broker, config, rules };
     Partition::new(spec, Arc::clone(logs))
 }
 

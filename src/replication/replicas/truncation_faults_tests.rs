@@ -77,7 +77,6 @@ impl Pair {
             minimum: 2,
             has_eligible: false,
             is_unvouched: false,
-            created: 0,
             version: epoch,
         };
         for broker in [&self.leader, &self.follower] {
@@ -99,8 +98,7 @@ impl Pair {
 
     fn alone(&self, epoch: LeaderEpoch, minimum: usize) -> InSyncState {
         let (members, version) = (vec![member(&self.leader)], epoch.0);
-        let (has_eligible, is_unvouched, created) = (false, false, 0);
-        InSyncState { members, minimum, has_eligible, is_unvouched, created, version }
+        InSyncState { members, minimum, has_eligible: false, is_unvouched: false, version }
     }
 
     fn assign(&self, broker: &Broker, epoch: LeaderEpoch, in_sync: InSyncState) {

@@ -384,7 +384,7 @@ fn a_log_that_is_recovered_in_a_later_run_has_lost_what_a_power_failure_may_take
 }
 
 #[test]
-fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_begins_nowhere() {
+fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_is_missed_by_every_start() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let world = World::on(Arc::new(disk.clone()));
     let (directory, log) = with_ten_records(&world);
@@ -392,13 +392,21 @@ fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_begins_nowhere()
     directory.checkpoint(&Offsets::new()).unwrap();
     world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
     drop((directory, log));
-    let directory = world.open().unwrap();
-    disk.inject(Fault::new(Operation::CreateDir, Failure::NotPermitted).for_ever());
-    assert!(directory.restore_lost_log(&partition(0), topic(1)).is_err());
-    let refused = directory.log(&partition(0)).unwrap_err();
-    assert!(refused.to_string().contains("its log is closed"), "{refused}");
-    disk.clear_faults();
-    drop(directory);
-    // The next start finds the loss again.
+    let fail_to_restore = || {
+        let directory = world.open().unwrap();
+        disk.inject(Fault::new(Operation::CreateDir, Failure::NotPermitted).for_ever());
+        assert!(directory.restore_lost_log(&partition(0), topic(1)).is_err());
+        let refused = directory.log(&partition(0)).unwrap_err();
+        assert!(refused.to_string().contains("its log is closed"), "{refused}");
+        disk.clear_faults();
+        directory
+    };
+    drop(fail_to_restore());
     assert_eq!(world.open().unwrap().start_report().gone, [partition(0)]);
+    for _ in 0..2 {
+        fail_to_restore().close(&Offsets::new()).unwrap();
+        let missing = world.open().unwrap().start_report().missing.clone();
+        assert_eq!(missing.into_iter().collect::<Vec<_>>(), [(partition(0), topic(1).topic_id)]);
+        world.open().unwrap().close(&Offsets::new()).unwrap();
+    }
 }

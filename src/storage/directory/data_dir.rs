@@ -400,16 +400,20 @@ impl DataDir {
         let mut all: Vec<_> =
             logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect();
         // A log that is missing is missed by the next start too, until it is given up or replaced.
-        for (partition, topic_id) in &self.start.missing {
-            let CheckpointOffsets { log_start, durable, .. } = checkpoints.of(partition);
-            if !logs.contains_key(partition) && durable > Offset::ZERO {
-                all.push(StoppedLog {
-                    high_watermark: checkpoints.get(Kind::HighWatermark, partition),
-                    partition: partition.clone(),
-                    topic_id: *topic_id,
-                    log_start,
-                    log_end: durable,
-                });
+        let missing = self.start.missing.iter().map(|(partition, id)| (partition.clone(), *id));
+        let missing = missing.filter(|(partition, _)| !logs.contains_key(partition));
+        let not_restored = logs.values().filter(|slot| slot.closed_because().is_some());
+        let not_restored = not_restored.filter_map(|slot| {
+            let is_gone = !self.disk.exists(&names::log_path(&self.path, slot.partition())).ok()?;
+            let id = slot.metadata(&self.path).ok()?.topic_id;
+            is_gone.then(|| (slot.partition().clone(), id))
+        });
+        for (partition, topic_id) in missing.chain(not_restored) {
+            let CheckpointOffsets { log_start, durable, .. } = checkpoints.of(&partition);
+            if durable > Offset::ZERO {
+                let high_watermark = checkpoints.get(Kind::HighWatermark, &partition);
+                let log_end = durable;
+                all.push(StoppedLog { partition, topic_id, log_start, log_end, high_watermark });
             }
         }
         all

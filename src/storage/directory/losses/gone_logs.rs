@@ -2,9 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::io::create_dir_durably;
 use crate::storage::directory::data_dir::DataDir;
-use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
 use crate::storage::directory::slot::Slot;
 use crate::storage::{CheckpointOffsets, StartPoint, StorageError};
@@ -40,27 +38,6 @@ impl DataDir {
             slot.close_unrecovered(&WithCauses(error).to_string());
         }
         opened
-    }
-
-    /// Creates the directory of a log again that is gone, without a `partition.metadata`: the log
-    /// stays closed, and its loss known, until a start can tell its metadata.
-    ///
-    /// # Errors
-    /// Those of the disk.
-    pub fn restore_unidentified(&self, partition: &TopicPartition) -> Result<(), StorageError> {
-        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lock_logs().contains_key(partition) {
-            return Ok(());
-        }
-        let CheckpointOffsets { log_start, durable, rebuild } =
-            self.lock_checkpoints().of(partition);
-        let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
-        let unknown = Err("its log is gone, and the settings of its topic were missing".to_owned());
-        let slot = Arc::new(Slot::new(partition.clone(), unknown, start));
-        self.lock_logs().insert(partition.clone(), slot);
-        let path = names::log_path(&self.path, partition);
-        create_dir_durably(&*self.disk, &path)
-            .map_err(|source| StorageError::io("create", &path, source))
     }
 
     /// Removes the recorded offsets of a log that is gone because its topic was deleted. Durable

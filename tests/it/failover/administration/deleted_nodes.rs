@@ -36,6 +36,15 @@ async fn restore(tree: ZooKeeperAddress, nodes: Vec<(String, Node)>) {
     store(tree).await.multi(creations.collect()).await.unwrap();
 }
 
+/// Deletes a node and makes it again, so that no broker sees that it is missing.
+#[tokio::main(flavor = "current_thread")]
+async fn replace(tree: ZooKeeperAddress, path: &str) -> i32 {
+    let store = store(tree).await;
+    let Node { value, version, .. } = store.get(path).await.unwrap().unwrap();
+    store.multi(vec![Op::delete(path, version), Op::create(path, value)]).await.unwrap();
+    version
+}
+
 /// Writes the first numbers.
 fn write(cluster: &ThreeBrokers, topic: &str) {
     write_all(cluster, topic, 0..200);
@@ -71,6 +80,26 @@ fn brokers_whose_nodes_were_deleted_are_known_again_and_in_sync_sets_go_on_chang
     cluster.await_in_sync(TOPIC, &IDS);
     let told = cluster.log(cluster.leader(TOPIC));
     assert!(told.contains("was deleted or damaged by hand: it is written again"), "{told}");
+}
+
+#[test]
+fn in_sync_sets_go_on_changing_after_a_state_was_restored_whose_deletion_nobody_saw() {
+    let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=1000"]);
+    cluster.make_topic(TOPIC, 1);
+    let follower = others(cluster.leader(TOPIC))[0];
+    for is_replaced in [false, true] {
+        if is_replaced {
+            let tree = cluster.zookeeper().tree("/streamlog");
+            let version = replace(tree, &format!("/brokers/topics/{TOPIC}/partitions/0/state"));
+            assert!(version > 1, "the leader knows a later version than that of the new node");
+        }
+        cluster.kill(follower);
+        cluster.await_in_sync(TOPIC, &others(follower));
+        cluster.start_broker(follower);
+        cluster.await_in_sync(TOPIC, &IDS);
+    }
+    write(&cluster, TOPIC);
+    assert_eq!(read(&cluster, TOPIC), (0..200).collect::<Vec<_>>());
 }
 
 #[test]
