@@ -96,21 +96,15 @@ fn topic_in(image: &Image) -> Option<&Arc<Topic>> {
 }
 
 /// Returns true if the topic to which the offsets belong was deleted, even if there is a new topic
-/// of that name. The image must be at least as new as when the offsets were committed; a broker's
-/// own image never goes back.
+/// of that name. Offsets of a topic whose nodes were deleted by hand are kept as long as the nodes
+/// may be restored: until another topic has the name. The image must be at least as new as when the
+/// offsets were committed; a broker's own image never goes back.
 pub(crate) fn is_topic_deleted(image: &Image, name: &TopicName, id: TopicId) -> bool {
     match image.topic(name) {
         Some(topic) => id != TopicId::NONE && id != topic.id,
         // An unreadable node may be the node of this topic, which then still exists.
         None => image.broken().is_empty() && image.was_deleted(id),
     }
-}
-
-/// Returns true if the topic to which the offsets belong was deleted by a request, and not by hand:
-/// nodes that were deleted by hand may be restored, even those of a topic whose name another one
-/// has meanwhile. The image must be as new as for [`is_topic_deleted`].
-pub(super) fn may_remove_offsets(image: &Image, name: &TopicName, id: TopicId) -> bool {
-    is_topic_deleted(image, name, id) && image.was_deleted(id)
 }
 
 #[cfg(test)]
@@ -135,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn offsets_are_removed_only_of_topics_that_a_request_has_deleted() {
+    async fn offsets_of_a_topic_that_was_deleted_by_hand_are_kept_until_its_name_is_used_again() {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(Timestamp::from_millis(0)));
         let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
         let person = store.another();
@@ -156,17 +150,14 @@ mod tests {
             person.multi(ops.collect()).await.unwrap();
         }
         first.delete_topic(by_request).await.unwrap();
-        // Others of the same names, as an administrator may make before the nodes are restored.
         let second = open(Arc::new(person), 2).await;
+        let is_deleted =
+            |name: &str, id| is_topic_deleted(&second.current_image(), &name.parse().unwrap(), id);
+        assert!(!is_deleted("clicks", by_hand) && is_deleted("views", by_request));
         for name in ["clicks", "views"] {
             create(&second, name).await;
         }
-        let image = second.current_image();
-        for (name, id, was_requested) in [("clicks", by_hand, false), ("views", by_request, true)] {
-            let name = name.parse().unwrap();
-            assert!(is_topic_deleted(&image, &name, id), "the offsets are not those of this topic");
-            assert_eq!(may_remove_offsets(&image, &name, id), was_requested);
-        }
+        assert!(is_deleted("clicks", by_hand) && is_deleted("views", by_request));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use crate::broker::coordinator::journal::{Journal, Written};
 use crate::broker::coordinator::log_reader::{Damage, Entry, LogReader, ReadError};
-use crate::broker::coordinator::offsets_topic::may_remove_offsets;
+use crate::broker::coordinator::offsets_topic::is_topic_deleted;
 use crate::engine::EngineState;
 use crate::group::{Answer, Coordinator, Decision, GroupConfig, GroupRecord, Now, Request, Ticket};
 use crate::replication::Partition;
@@ -268,7 +268,7 @@ impl Task {
         self.next_check = Some(now.monotonic.saturating_add(interval));
         let image = self.engine.image();
         let decision =
-            self.coordinator.forget_topics(|name, id| may_remove_offsets(&image, name, id), now);
+            self.coordinator.forget_topics(|name, id| is_topic_deleted(&image, name, id), now);
         self.perform(decision);
     }
 

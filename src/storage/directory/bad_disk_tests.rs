@@ -403,10 +403,11 @@ fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_is_missed_by_eve
     };
     drop(fail_to_restore());
     assert_eq!(world.open().unwrap().start_report().gone, [partition(0)]);
+    fail_to_restore().close(&Offsets::new()).unwrap();
     for _ in 0..2 {
-        fail_to_restore().close(&Offsets::new()).unwrap();
-        let missing = world.open().unwrap().start_report().missing.clone();
-        assert_eq!(missing.into_iter().collect::<Vec<_>>(), [(partition(0), topic(1).topic_id)]);
-        world.open().unwrap().close(&Offsets::new()).unwrap();
+        let directory = fail_to_restore();
+        let missing: Vec<_> = directory.start_report().missing.clone().into_iter().collect();
+        assert_eq!(missing, [(partition(0), topic(1).topic_id)]);
+        directory.close(&Offsets::new()).unwrap();
     }
 }

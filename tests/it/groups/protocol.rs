@@ -22,7 +22,7 @@ use streamlog::wire::offset_fetch::{self, OffsetFetchRequest};
 use streamlog::wire::sync_group::{MemberAssignment, SyncGroupRequest};
 use streamlog::wire::{ErrorCode, Message};
 
-use crate::support::{Connection, LocalBroker, Random, TOPIC, once_loaded, seeds};
+use crate::support::{Connection, LocalBroker, Random, TOPIC, batch, once_loaded, seeds};
 
 /// Few partitions, so that their logs are made quickly.
 const SETTINGS: &[(&str, &str)] =
@@ -460,12 +460,18 @@ fn a_power_cut_brings_no_offset_of_a_deleted_topic_back() {
     for is_made_anew in [false, true] {
         let broker = LocalBroker::new(11, SETTINGS);
         let mut client = broker.connect();
+        client.produce(batch([0]), -1).unwrap().unwrap();
         find(&mut client, 5, "g");
         assert_eq!(Member::without_group("g").commit(&mut client, 9, 5), ErrorCode::None);
         // What the coordinator says of it does not reach the log.
         broker
             .disk
             .inject(Fault::new(Operation::Write, Failure::InputOutput).on(".log").for_ever());
+        if !is_made_anew {
+            // A shared store says that the topic was deleted as long as its data are there.
+            let rule = Fault::new(Operation::Rename, Failure::InputOutput).on(".deleted");
+            broker.disk.inject(rule.for_ever());
+        }
         delete_topic(&mut client);
         if is_made_anew {
             broker.make_topic();
@@ -474,7 +480,7 @@ fn a_power_cut_brings_no_offset_of_a_deleted_topic_back() {
         disk.clear_faults();
         let broker = LocalBroker::on(disk, SETTINGS).unwrap();
         let mut client = broker.connect();
-        assert_eq!(fetch_loaded(&mut client, "g"), -1);
+        assert_eq!(fetch_loaded(&mut client, "g"), -1, "if it is made anew: {is_made_anew}");
         while state(&mut client, 5, "g").1 != "Dead" {
             std::thread::yield_now();
         }
