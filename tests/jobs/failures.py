@@ -38,6 +38,17 @@ class Failure:
         return "\n".join(self.output.rstrip().splitlines()[-SHOWN:])
 
     @property
+    def reason(self) -> str:
+        """The line that says why it failed, as far as it can be told from the others."""
+        lines = [line for line in self.output.splitlines() if line.strip()]
+        for line, next_line in zip(lines, [*lines[1:], ""], strict=True):
+            if line.startswith("E   "):
+                return line[1:].strip()
+            if " panicked at " in line:
+                return next_line.strip()
+        return lines[-1].strip() if lines else ""
+
+    @property
     def seed(self) -> str:
         """The assignment that repeats the same random choices, if the test has printed it."""
         seeds = _SEED.findall(self.output)

@@ -140,7 +140,11 @@ def test_a_failed_test_is_named_with_its_output_and_the_command_that_repeats_it(
     assert status == 1
     assert "AssertionError: the reason" in output
     assert "=== failed; repeat it by: make t TEST=test_x.py::test_broken" in output
-    assert output.splitlines()[-1] == "1 passed, 1 failed"
+    reason = "AssertionError: the reason"
+    assert output.splitlines()[-2:] == [
+        f"failed: make t TEST=test_x.py::test_broken: {reason}",
+        "1 passed, 1 failed",
+    ]
 
 
 def test_a_test_that_passes_twice_more_is_unstable_and_fails_no_run(tmp_path: Path) -> None:
@@ -180,7 +184,7 @@ def test_a_test_with_a_strange_name_can_be_repeated(tmp_path: Path) -> None:
     status, output = Run(tmp_path, makefile, "[t]\n").end()
     assert status == 1
     assert output.splitlines()[-1] == "1 passed, 1 failed"
-    assert output.count("AssertionError: the reason") == 1
+    assert output.count("E       AssertionError: the reason") == 1
     (command,) = re.findall("repeat it by: (make .*)", output)
     again = subprocess.run(
         ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -210,6 +214,7 @@ test a::broken ... FAILED
 failures:
 
 ---- a::broken stdout ----
+thread 'a::broken' (9) panicked at src/a.rs:1:1:
 seed 7: left is not right
 
 failures:
@@ -224,7 +229,7 @@ def test_a_failed_test_in_rust_is_named_with_its_output(tmp_path: Path) -> None:
     status, output = Run(tmp_path, "t:\n\t@cat libtest.txt; false\n", "[t]\n").end()
     assert status == 1
     assert "seed 7: left is not right" in output
-    assert "make t TEST=a::broken" in output
+    assert "failed: make t TEST=a::broken: seed 7: left is not right" in output
     assert "test a::sound" not in output
     assert output.splitlines()[-1] == "2 passed, 1 failed"
 
@@ -237,3 +242,4 @@ def test_a_job_that_names_no_test_shows_its_last_lines(tmp_path: Path) -> None:
     assert "\n50\n" in output
     assert "\n30\n" not in output
     assert "=== failed; repeat it by: make t\n" in output
+    assert "failed: make t: make: *** [Makefile:2: t] Error 1" in output

@@ -90,6 +90,10 @@ def report(outcomes: dict[Job, Outcome], found: list[Finding]) -> bool:
     unstable = [finding for finding in found if finding.is_unstable]
     for finding in unstable:
         print(f"unstable: {finding.failure.test}")
+    # Again, for those who see nothing but the last lines.
+    for finding in found:
+        if not finding.is_unstable:
+            print(f"failed: {finding.repeat}: {finding.failure.reason}")
     failed = len(found) - len(unstable)
     not_run = sum(not outcome.was_run for outcome in outcomes.values())
     passed = sum(passes(read_log(job)) for job, outcome in outcomes.items() if outcome.was_run)
