@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 SHOWN: Final = 60
@@ -41,7 +42,7 @@ class Failure:
     def reason(self) -> str:
         """The line that says why it failed, as far as it can be told from the others."""
         lines = [line for line in self.output.splitlines() if line.strip()]
-        for line, next_line in zip(lines, [*lines[1:], ""], strict=True):
+        for line, next_line in pairwise([*lines, ""]):
             if line.startswith("E   "):
                 return line[1:].strip()
             if " panicked at " in line:

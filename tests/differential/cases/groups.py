@@ -175,7 +175,7 @@ def list_groups(ask: Ask) -> None:
         return {**answer, "groups": groups}
 
     def listed(what: str, **body: object) -> None:
-        ask.compare(what, ask.peers.ask(ask.api, ask.version, body).map(own))
+        ask.compare(what, ask.answered(what, **body).map(own))
 
     stage.stable(ask, ask.name("settled"))
     stage.member(ask, ask.name("joining"))

@@ -299,8 +299,8 @@ fn a_topic_of_which_logs_are_left_is_not_created_and_its_committed_offsets_stay(
     for _ in 0..2 {
         // The nodes are deleted one by one, that of the topic last.
         let create = || create_topic(&mut edited.broker().connect(), TOPIC, 1);
-        let exists = || create().0 == ErrorCode::TopicAlreadyExists;
-        await_that(|| !exists(), || "the topic exists".to_owned());
+        let is_gone = || create().0 != ErrorCode::TopicAlreadyExists;
+        await_that(is_gone, || "the topic exists".to_owned());
         let refusal = create();
         assert_eq!(refusal.0, ErrorCode::InvalidRequest, "no such topic can be used");
         assert!(refusal.1.contains(&path("")), "{refusal:?}");

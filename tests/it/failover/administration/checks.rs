@@ -1,11 +1,10 @@
 //! `streamlog cluster check`, which lists what is not in sync or not sound, with its remedy.
 
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::fs;
 
 use streamlog::client::{Client, ProducerConfig, ProducerRecord};
 
-use crate::failover::administration::problems;
+use crate::failover::administration::{Problem, await_problems, problems};
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
 const TOPIC: &str = "checked";
@@ -66,23 +65,11 @@ fn a_check_names_a_log_that_cannot_be_opened_until_it_can_be() {
     let damaged = cluster.data(id).join(&partition).join("damaged");
     fs::write(&damaged, "0\n0\ncrc 00000000\n").unwrap();
     cluster.start_broker(id);
-    // Until it is elected again, its partition has no leader.
-    let await_problems = |cluster: &ThreeBrokers, brokers: &[Option<i64>]| -> Vec<String> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let found = problems(cluster.broker(id));
-            let found =
-                found.into_iter().filter(|(_, place, _)| place.as_ref() == Some(&partition));
-            let (by, words): (Vec<_>, Vec<String>) =
-                found.map(|(by, _, words)| (by, words)).unzip();
-            if by == brokers {
-                return words;
-            }
-            assert!(Instant::now() < deadline, "{by:?} {words:?}\n{}", cluster.logs());
-            thread::sleep(Duration::from_millis(50));
-        }
-    };
-    let words = await_problems(&cluster, &[Some(id.into())]).remove(0);
+    // Until it is elected again, the partition has no leader, which is a problem of no broker.
+    let is_of_broker = |found: &[Problem]| matches!(found, [(Some(_), ..)]);
+    let found = await_problems(cluster.broker(id), &partition, is_of_broker);
+    let (broker, _, words) = &found[0];
+    assert_eq!(*broker, Some(id.into()));
     assert!(words.starts_with("its log cannot be opened: "), "{words}");
     assert!(
         words.contains("CRC 00000000 is written") && words.contains("start the broker again"),
@@ -92,5 +79,5 @@ fn a_check_names_a_log_that_cannot_be_opened_until_it_can_be() {
     fs::remove_file(&damaged).unwrap();
     cluster.start_broker(id);
     cluster.await_seen_by(id, &topic, |partition| partition.leader_id == id);
-    await_problems(&cluster, &[]);
+    await_problems(cluster.broker(id), &partition, <[_]>::is_empty);
 }

@@ -8,7 +8,7 @@ use streamlog::client::{ProducerConfig, ProducerRecord};
 use streamlog::io::SystemClock;
 use streamlog::metadata::{Node, Op, Store, ZooKeeperAddress, ZooKeeperStore};
 
-use crate::failover::administration::{problems, streamlog};
+use crate::failover::administration::{await_problems, problems, streamlog};
 use crate::failover::load::read_all;
 use crate::failover::three_brokers::{IDS, PATIENCE, ThreeBrokers, others};
 
@@ -140,16 +140,9 @@ fn a_deleted_state_is_named_and_rebuilt_on_request_from_the_logs_of_all_replicas
 
 /// Waits until a check names the state of a partition as deleted.
 fn await_named(cluster: &ThreeBrokers, place: &str) {
-    let is_named = || {
-        let found = problems(cluster.any_broker());
-        found.iter().any(|(_, partition, words)| {
-            partition.as_deref() == Some(place) && words.contains("was deleted by hand")
-        })
-    };
-    let deadline = Instant::now() + PATIENCE;
-    while !is_named() {
-        assert!(Instant::now() < deadline, "{:?}", problems(cluster.any_broker()));
-    }
+    await_problems(cluster.any_broker(), place, |found| {
+        found.iter().any(|(.., words)| words.contains("was deleted by hand"))
+    });
 }
 
 #[test]

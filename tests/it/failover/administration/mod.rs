@@ -9,7 +9,9 @@ mod forgotten;
 mod listeners;
 
 use std::process::{Command, Output};
+use std::time::Instant;
 
+use crate::failover::three_brokers::PATIENCE;
 use crate::support::BrokerProcess;
 
 /// The problem of a broker with the first partition of a topic, and its remedy.
@@ -48,4 +50,21 @@ pub(super) fn problems(broker: &BrokerProcess) -> Vec<Problem> {
     let expected = i32::from(!problems.is_empty());
     assert_eq!(output.status.code(), Some(expected), "{text}{:?}", output.stderr);
     problems
+}
+
+/// Waits until the problems of a partition that a broker lists are as wanted, and returns them.
+fn await_problems(
+    broker: &BrokerProcess,
+    place: &str,
+    wanted: impl Fn(&[Problem]) -> bool,
+) -> Vec<Problem> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut found = problems(broker);
+        found.retain(|(_, partition, _)| partition.as_deref() == Some(place));
+        if wanted(&found) {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{found:?}");
+    }
 }
