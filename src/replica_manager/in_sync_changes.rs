@@ -130,8 +130,7 @@ impl InSyncChanges {
     }
 
     async fn send(&mut self, mut asked: Vec<RequestedChange>, are_repeated: bool) {
-        // A change that was asked for in an earlier leader epoch needs no outcome any more.
-        asked.retain(|asked| asked.partition.epoch() == asked.epoch);
+        asked.retain(RequestedChange::is_awaited);
         if asked.is_empty() {
             return;
         }

@@ -42,7 +42,8 @@ pub enum InSyncOutcome {
     /// The change is not in force and never will be, for example because the partition's state has
     /// changed, or the store was not reached.
     Refused,
-    /// The change may be in force now or later. A repetition of the change shows which.
+    /// The change may be in force now or later. A repetition of the change shows which, or the
+    /// partition's state if it has changed since.
     Unknown,
 }
 

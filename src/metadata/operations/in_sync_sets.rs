@@ -183,9 +183,10 @@ impl Metadata {
         let own = registrations.get(&self.broker).ok_or(unwritten)?;
         let author = IsrMember { broker: self.broker, incarnation: own.broker.incarnation };
         let is_own = self.membership().is_some_and(|own| own.incarnation == author.incarnation);
-        if !is_own || state.leader_epoch != change.leader_epoch {
+        let is_later = (state.created, state.version) != (change.created, change.version);
+        if !is_own || is_later || state.leader_epoch != change.leader_epoch {
             // This is not always a refusal: an earlier attempt may have been applied, and the state
-            // changed again since.
+            // changed again since, by the controller also in the same leader epoch.
             return Err(unwritten);
         }
         if !rules::is_current(&state, change, &author)

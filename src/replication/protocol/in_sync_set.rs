@@ -173,6 +173,11 @@ impl InSyncSet {
         self.asked.is_some()
     }
 
+    /// Returns true while the outcome of this change is not known.
+    pub(super) fn awaits(&self, id: u64) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.id == id)
+    }
+
     /// Takes the outcome of a change.
     pub(super) fn answered(&mut self, id: u64, outcome: InSyncOutcome) {
         let Some(mut asked) = self.asked.take_if(|asked| asked.id == id) else {

@@ -307,6 +307,11 @@ impl Leader {
         if left.len() == members.len() { None } else { self.in_sync.change_to(left) }
     }
 
+    /// Returns true while the outcome of this change is not known.
+    pub fn awaits(&self, id: u64) -> bool {
+        self.in_sync.awaits(id)
+    }
+
     /// Takes the outcome of a change. Returns true if the high watermark has moved.
     pub fn change_answered(&mut self, id: u64, outcome: InSyncOutcome) -> bool {
         self.hand_over.take_if(|hand_over| hand_over.answered(id, outcome));

@@ -104,6 +104,14 @@ impl Partition {
         current.role == Role::Leader && current.caching == Caching::Ending
     }
 
+    /// Returns true if this broker still leads in leader epoch `epoch`, and does not know the
+    /// outcome of a change that it requested then.
+    pub fn awaits(&self, epoch: LeaderEpoch, id: u64) -> bool {
+        let leadership = self.lock_leadership();
+        let leader = leadership.leader.as_ref().filter(|leader| leader.epoch() == epoch);
+        leader.is_some_and(|leader| leader.awaits(id))
+    }
+
     /// Takes the outcome of a change that was requested in leader epoch `epoch`; ignored if that
     /// epoch has ended.
     pub fn change_answered(&self, epoch: LeaderEpoch, id: u64, outcome: InSyncOutcome) {

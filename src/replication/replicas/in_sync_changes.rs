@@ -71,6 +71,12 @@ impl RequestedChange {
         }
     }
 
+    /// Returns false if the change needs no outcome any more: its leader epoch has ended, or a
+    /// later state has shown whether it was applied.
+    pub fn is_awaited(&self) -> bool {
+        self.partition.awaits(self.epoch, self.change.id)
+    }
+
     /// Tells the partition the outcome.
     pub fn answer(&self, outcome: InSyncOutcome) {
         self.partition.change_answered(self.epoch, self.change.id, outcome);
