@@ -66,6 +66,9 @@ pub struct ReadAnswer<R> {
     pub records: Option<R>,
     /// The high watermark; records at or above it are not visible yet.
     pub high_watermark: Offset,
+    /// False if the reader must not take the high watermark for the end: an earlier leader may have
+    /// shown a higher one, and other replicas may have more records.
+    pub tells_end: bool,
     /// The log start offset.
     pub log_start_offset: Offset,
 }
@@ -366,7 +369,8 @@ impl Partition {
             }
             _ => None,
         };
-        Ok(ReadAnswer { records, high_watermark, log_start_offset: start })
+        let tells_end = request.reader == Reader::Follower || current.may_tell_end();
+        Ok(ReadAnswer { records, high_watermark, tells_end, log_start_offset: start })
     }
 
     /// Reads the batches after the damage at the requested offset, and returns the offset at which

@@ -200,9 +200,14 @@ impl Current {
         Err(PartitionError::OffsetNotAvailable(unknown))
     }
 
+    /// Returns false if other replicas may have records behind the end of this one.
+    pub(super) fn may_tell_end(&self) -> bool {
+        self.rules.may_tell_end(self.is_unvouched)
+    }
+
     /// Fails if other replicas may have records behind the end of this one.
     pub(super) fn check_end(&self) -> Result<(), PartitionError> {
-        if self.rules.may_tell_end(self.is_unvouched) {
+        if self.may_tell_end() {
             return Ok(());
         }
         let end = self.log.as_ref().map_or(Offset::ZERO, |log| log.log_end_offset());

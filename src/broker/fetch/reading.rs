@@ -144,9 +144,9 @@ impl<'r> Fetch<'r> {
         // Fails only while the broker stops: the partition is then answered without records.
         let Ok(result) = led.compute(move || partition.read(request)).await else { return };
         let result = result.map(|answer| {
-            let ReadAnswer { records, high_watermark, log_start_offset } = answer;
+            let ReadAnswer { records, high_watermark, tells_end, log_start_offset } = answer;
             let records = records.map(StoredBatches::InFile);
-            let answer = ReadAnswer { records, high_watermark, log_start_offset };
+            let answer = ReadAnswer { records, high_watermark, tells_end, log_start_offset };
             TryRead::Done { answer, read_ahead: None }
         });
         self.partitions[number].settle(request, result);

@@ -61,8 +61,10 @@ fn answer(
     match fetch.outcome {
         Outcome::Unread | Outcome::Unverified(_) => {}
         Outcome::Read(read) => {
-            answer.high_watermark = read.high_watermark.get();
-            answer.last_stable_offset = read.high_watermark.get();
+            if read.tells_end {
+                answer.high_watermark = read.high_watermark.get();
+                answer.last_stable_offset = read.high_watermark.get();
+            }
             answer.log_start_offset = read.log_start_offset.get();
             if let Some(batches) = read.records {
                 let length = usize::try_from(batches.length()).unwrap_or(usize::MAX);

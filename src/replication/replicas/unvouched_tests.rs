@@ -22,8 +22,8 @@ fn unvouched(rules: Rules) -> Pair {
     pair
 }
 
-/// Returns true if a consumer's read at an offset finds records.
-fn finds(partition: &Partition, offset: i64) -> Result<bool, PartitionError> {
+/// Reads as a consumer. Returns whether it finds records, and whether it learns where they end.
+fn finds(partition: &Partition, offset: i64) -> Result<(bool, bool), PartitionError> {
     let answer = partition.read(ReadRequest {
         reader: Reader::Consumer,
         offset,
@@ -31,7 +31,7 @@ fn finds(partition: &Partition, offset: i64) -> Result<bool, PartitionError> {
         at_least_one_batch: true,
         shows_gap: false,
     })?;
-    Ok(answer.records.is_some())
+    Ok((answer.records.is_some(), answer.tells_end))
 }
 
 /// The results of all that would tell a reader where the records end.
@@ -71,7 +71,9 @@ fn a_leader_that_is_not_believed_appends_nothing_until_the_state_says_otherwise(
 fn a_leader_that_is_not_believed_shows_records_but_not_where_they_end() {
     let pair = unvouched(Rules::ALL);
     let leader = &pair.leader.partition;
-    assert!(finds(leader, 0).unwrap() && finds(leader, RECORDS - 1).unwrap());
+    for offset in [0, RECORDS - 1] {
+        assert_eq!(finds(leader, offset).unwrap(), (true, false), "at {offset}");
+    }
     assert_eq!(leader.first_at(NOW).unwrap().map(|found| found.offset), Some(Offset::ZERO));
     for told in tell_end(leader) {
         assert!(is_unvouched(told.as_ref().unwrap_err()), "{told:?}");
@@ -79,11 +81,13 @@ fn a_leader_that_is_not_believed_shows_records_but_not_where_they_end() {
     // Readers of another replica may have come further.
     assert!(is_unvouched(&finds(leader, RECORDS + 5).unwrap_err()));
     pair.lead_alone(EPOCH, 1);
+    assert_eq!(finds(leader, 0).unwrap(), (true, true));
     assert!(tell_end(leader).iter().all(Result::is_ok), "{:?}", tell_end(leader));
     let beyond = finds(leader, RECORDS + 5);
     assert!(matches!(beyond, Err(PartitionError::OffsetOutOfRange { .. })), "{beyond:?}");
 
     let without = unvouched(Rules::ALL.without(Rule::UnvouchedTellsNoEnd));
+    assert_eq!(finds(&without.leader.partition, 0).unwrap(), (true, true));
     let told = tell_end(&without.leader.partition);
     assert!(told.iter().all(Result::is_ok), "{told:?}");
 }

@@ -38,7 +38,8 @@ pub(crate) struct Acknowledged {
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     pub(crate) epoch: LeaderEpoch,
-    pub(crate) high_watermark: Offset,
+    /// `None` if the leader does not know that no other replica has more.
+    pub(crate) high_watermark: Option<Offset>,
     /// Offsets and values.
     pub(crate) records: Vec<(i64, u64)>,
 }
@@ -100,7 +101,8 @@ impl Broker {
         let reader = if is_beyond { Reader::Follower } else { Reader::Consumer };
         let answer = partition.read(request(reader, offset)).ok()?;
         partition.check_may_answer().ok()?;
-        let (epoch, high_watermark) = (partition.epoch(), answer.high_watermark);
+        let epoch = partition.epoch();
+        let high_watermark = answer.tells_end.then_some(answer.high_watermark);
         let records = answer.records.map(|range| records_in(&bytes_of(&range)));
         if !self.metadata().lease(self.incarnation()).is_held() {
             self.world.note("answered on proof", &[number.0.into()]);

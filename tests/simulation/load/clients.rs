@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use streamlog::record::{BatchBuilder, BatchSettings, Batches, Compressor, Limits, ProducerStamp};
 use streamlog::replication::Acks;
-use streamlog::types::{PartitionIndex, ProducerEpoch, ProducerId, Timestamp};
+use streamlog::types::{Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp};
 use tokio::time::sleep;
 
 use super::member::Member;
@@ -143,11 +143,13 @@ async fn consume(world: Arc<World>) {
             leaders[index] = world.index(MACHINES);
             continue;
         };
-        let watermark = shown.high_watermark.get();
+        let watermark = shown.high_watermark.map_or(-1, Offset::get);
         world.note("read", &[number.0.into(), from, watermark, shown.epoch.0.into()]);
         world.check(|checkers| {
             checkers.leaders.heard((number, shown.epoch), floor.epoch)?;
-            checkers.watermarks.heard((number, shown.high_watermark), floor.watermark)?;
+            if let Some(watermark) = shown.high_watermark {
+                checkers.watermarks.heard((number, watermark), floor.watermark)?;
+            }
             checkers.shown(number, &shown.records)
         });
         if let Some((last, _)) = shown.records.last() {
