@@ -293,7 +293,7 @@ impl Metadata {
         self.publish(&mut cache);
         drop(cache);
         settled?;
-        self.restore_known().await
+        self.restore_own_nodes().await
     }
 
     /// Has the current image applied again, although it is the same.

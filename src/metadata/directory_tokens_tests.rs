@@ -1,6 +1,9 @@
 //! Data directories that prove by their tokens that they are those of the last registration.
 
 use std::future::pending;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,7 +13,7 @@ use tokio::time::timeout;
 use crate::io::{Clock, ManualClock};
 use crate::metadata::{
     DirectoryPlace, DirectoryTokens, KnownBroker, MemoryStore, Metadata, MetadataConfig,
-    MetadataError, Op, Registration, Store, StoreFuture,
+    MetadataError, Op, Registration, Store, StoreError, StoreFuture,
 };
 use crate::types::{BrokerId, Timestamp};
 
@@ -29,6 +32,7 @@ enum Killed {
 struct Directory {
     tokens: Mutex<Vec<String>>,
     killed: Killed,
+    is_full: AtomicBool,
 }
 
 impl Directory {
@@ -37,7 +41,7 @@ impl Directory {
     }
 
     fn killed(killed: Killed, tokens: Vec<String>) -> Arc<Self> {
-        Arc::new(Self { tokens: Mutex::new(tokens), killed })
+        Arc::new(Self { tokens: Mutex::new(tokens), killed, is_full: AtomicBool::new(false) })
     }
 }
 
@@ -48,6 +52,10 @@ impl DirectoryTokens for Directory {
 
     fn replace(&self, tokens: Vec<String>) -> StoreFuture<'_, ()> {
         Box::pin(async move {
+            if self.is_full.load(Ordering::Relaxed) {
+                let (action, source) = ("write a token to", ErrorKind::StorageFull.into());
+                return Err(StoreError::Io { action, file: PathBuf::from("tokens"), source });
+            }
             if self.killed != Killed::BeforeWriting {
                 *self.tokens.lock().unwrap() = tokens;
             }
@@ -184,6 +192,33 @@ async fn a_broker_whose_directory_was_copied_and_registered_meanwhile_ends() {
     let known = known(&store).await;
     assert!(known.is_another_disk("one", &one.held()));
     assert!(!known.is_another_disk("one", &copy.held()));
+}
+
+#[tokio::test]
+async fn a_broker_that_cannot_register_again_for_a_full_disk_leaves_its_partitions_to_others() {
+    let (store, one) = (fresh(), Directory::new(Vec::new()));
+    let session = Arc::new(store.another());
+    let metadata = open(&session, &one).await;
+    metadata.register(&registration("one")).await.unwrap();
+    let (registered, goes_on) = ("/brokers/ids/1", "/streamlog/sessions/1");
+    assert!(store.get(goes_on).await.unwrap().is_some());
+    one.is_full.store(true, Ordering::Relaxed);
+    store.multi(vec![Op::delete(registered, 0)]).await.unwrap();
+    let until = async |path: &str, exists: bool| {
+        while store.get(path).await.unwrap().is_some() != exists {
+            yield_now().await;
+        }
+    };
+    let waiting = async {
+        until(goes_on, false).await;
+        one.is_full.store(false, Ordering::Relaxed);
+        until(registered, true).await;
+        until(goes_on, true).await;
+    };
+    tokio::select! {
+        error = metadata.run() => panic!("{error}"),
+        waited = timeout(Duration::from_secs(20), waiting) => waited.unwrap(),
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::io::{Clock, ManualClock};
 use crate::metadata::metadata_cache::MetadataCache;
 use crate::metadata::{
     ElectionRule, ElectionRules, Image, MemoryStore, Metadata, MetadataConfig, NewTopic, Node, Op,
-    Registration, Store,
+    Registration, Store, UnregisterError,
 };
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, Timestamp};
 
@@ -34,6 +34,32 @@ async fn start_with(config: MetadataConfig) -> (Metadata, Arc<MemoryStore>, Memo
     metadata.register(&Registration::default()).await.unwrap();
     create(&metadata, "clicks").await;
     (metadata, store, person)
+}
+
+/// An edit of the registration of a broker, by hand.
+#[derive(Clone, Copy, Debug)]
+enum RegistrationEdit {
+    Deleted,
+    Overwritten,
+    /// Deleted, and created again with the same value: the node belongs to no session.
+    Replaced,
+}
+
+impl RegistrationEdit {
+    const ALL: [Self; 3] = [Self::Deleted, Self::Overwritten, Self::Replaced];
+
+    async fn make(self, store: &MemoryStore, broker: BrokerId) {
+        let path = format!("/brokers/ids/{broker}");
+        match self {
+            Self::Deleted => drop(delete(store, &path).await),
+            Self::Overwritten => edit(store, &path, "{").await,
+            Self::Replaced => {
+                let Node { value, version, .. } = store.get(&path).await.unwrap().unwrap();
+                let ops = vec![Op::delete(path.clone(), version), Op::create(path, value)];
+                store.multi(ops).await.unwrap();
+            }
+        }
+    }
 }
 
 pub(super) async fn create(metadata: &Metadata, name: &str) {
@@ -170,18 +196,120 @@ async fn a_topic_without_its_partition_nodes_keeps_no_other_topic_from_being_led
 }
 
 #[tokio::test]
-async fn a_deleted_or_overwritten_registration_is_made_again() {
+async fn a_deleted_overwritten_or_replaced_registration_is_made_again() {
     let (metadata, _, person) = start().await;
-    for (last, is_deleted) in [(0, true), (1, false)] {
+    for (last, edit) in (0..).zip(RegistrationEdit::ALL) {
         let incarnation = |image: &Image| Some(image.broker(BrokerId(1))?.incarnation);
         let before = incarnation(&metadata.image().borrow());
-        if is_deleted {
-            delete(&person, "/brokers/ids/1").await;
-        } else {
-            edit(&person, "/brokers/ids/1", "{").await;
-        }
+        edit.make(&person, BrokerId(1)).await;
         let is_led_again = |image: &Image| epoch(image, "clicks", 0) > Some(LeaderEpoch(last));
         follow_until(&metadata, |image| incarnation(image) > before && is_led_again(image)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_registration_whose_answer_was_lost_is_replaced_if_it_was_damaged_since() {
+    let (metadata, store, person) = start().await;
+    metadata.leave().await.unwrap();
+    let (store, path) = (Arc::new(store.another()), "/brokers/ids/1");
+    let nodes = [path, "/streamlog/sessions/1"].map(|path| Op::create_ephemeral(path, "{"));
+    store.multi(nodes.to_vec()).await.unwrap();
+    let created = person.get(path).await.unwrap().unwrap().created;
+    let config = MetadataConfig::default();
+    let metadata = Metadata::open(store, clock(), BrokerId(1), None, config).await.unwrap();
+    let incarnation = metadata.register(&Registration::default()).await.unwrap();
+    assert!(incarnation.0 > created);
+}
+
+#[tokio::test]
+async fn a_leader_whose_registration_was_deleted_is_not_replaced_before_its_session_ends() {
+    for edit in RegistrationEdit::ALL {
+        let (leader, store, person) = start().await;
+        let handle: Arc<dyn Store> = Arc::new(store.another());
+        let config = MetadataConfig::default();
+        let other = Metadata::open(handle, clock(), BrokerId(2), None, config).await.unwrap();
+        other.register(&Registration::default()).await.unwrap();
+        follow_until(&leader, |image| image.brokers().len() == 2).await;
+        let assignment = vec![vec![BrokerId(1), BrokerId(2)]];
+        let topic = NewTopic { assignment, ..NewTopic::named("views".parse().unwrap()) };
+        leader.create_topic(&topic, &|_, _| Ok(())).await.unwrap();
+        let led_by = |image: &Image| {
+            let partition = image.partition(&"views".parse().unwrap(), PartitionIndex(0))?;
+            Some((partition.leader()?, partition.leader_epoch()))
+        };
+        let first = Some((BrokerId(1), LeaderEpoch(0)));
+        follow_until(&other, |image| led_by(image) == first).await;
+
+        // It cannot notice what happens to its registration, and has a lease.
+        store.disconnect();
+        edit.make(&person, BrokerId(1)).await;
+        delete(&person, "/controller").await;
+        follow_until(&other, |image| {
+            image.controller().is_some_and(|controller| controller.broker == BrokerId(2))
+        })
+        .await;
+        create(&other, "visits").await;
+        let image = other.current_image();
+        assert!(image.broker(BrokerId(1)).is_none() && led_by(&image) == first, "{edit:?}");
+        let unregistered = other.unregister(BrokerId(1)).await.unwrap_err();
+        assert!(matches!(unregistered, UnregisterError::Registered(_)), "{unregistered}");
+
+        store.expire();
+        let next = Some((BrokerId(2), LeaderEpoch(1)));
+        follow_until(&other, |image| led_by(image) == next).await;
+    }
+}
+
+#[tokio::test]
+async fn a_controller_that_was_written_by_hand_is_replaced() {
+    let (metadata, store, person) = start().await;
+    let path = "/controller";
+    let version = person.get(path).await.unwrap().unwrap().version;
+    let value = br#"{"version":1,"brokerid":9,"timestamp":"0"}"#.as_slice();
+    person.multi(vec![Op::delete(path, version), Op::create(path, value)]).await.unwrap();
+    // The node belongs to no session, so it would last for ever.
+    let own = Some(store.session());
+    follow_during(&metadata, async {
+        while person.get(path).await.unwrap().is_none_or(|node| node.owner != own) {
+            yield_now().await;
+        }
+    })
+    .await;
+    let is_own = |image: &Image| image.controller().is_some_and(|now| now.broker == BrokerId(1));
+    follow_until(&metadata, |image| is_own(image) && image.broken().is_empty()).await;
+}
+
+#[tokio::test]
+async fn the_node_of_a_session_is_written_again_and_goes_with_its_registration() {
+    let (metadata, store, person) = start().await;
+    let path = "/streamlog/sessions/1";
+    for deleted in ["/streamlog/sessions", path, "/brokers/ids/1"] {
+        delete(&person, deleted).await;
+        follow_until_there(&metadata, &person, path).await;
+        follow_until(&metadata, |image| image.broker(BrokerId(1)).is_some()).await;
+        let node = person.get(path).await.unwrap().unwrap();
+        assert_eq!(node.owner, Some(store.session()), "after {deleted}");
+    }
+    // One that belongs to no session would last for ever.
+    let by_hand = vec![Op::delete(path, 0), Op::create(path, "")];
+    person.multi(by_hand).await.unwrap();
+    follow_during(&metadata, async {
+        while person.get(path).await.unwrap().is_some_and(|node| node.owner.is_none()) {
+            yield_now().await;
+        }
+    })
+    .await;
+    for id in [2, 3] {
+        let path = format!("/streamlog/sessions/{id}");
+        person.multi(vec![Op::create(path, "")]).await.unwrap();
+        let handle: Arc<dyn Store> = Arc::new(store.another());
+        let config = MetadataConfig::default();
+        let next = Metadata::open(handle, clock(), BrokerId(id), None, config).await.unwrap();
+        next.register(&Registration::default()).await.unwrap();
+    }
+    metadata.leave().await.unwrap();
+    for path in [path, "/brokers/ids/1"] {
+        assert_eq!(person.get(path).await.unwrap(), None, "{path}");
     }
 }
 

@@ -63,7 +63,8 @@ impl ImageBuilder {
     pub(in crate::metadata) fn put(&mut self, path: &str, node: Option<&Node>) {
         let Some(node_path) = NodePath::of(path) else { return };
         self.image.broken.remove(path);
-        let Err(Malformed(reason)) = self.put_node(&node_path, node) else { return };
+        let put = require_owner(&node_path, node).and_then(|()| self.put_node(&node_path, node));
+        let Err(Malformed(reason)) = put else { return };
         let version = node.map_or(0, |node| node.version);
         self.image.broken.insert(path.to_owned(), BrokenNode { reason, version });
         if let Err(Malformed(reason)) = self.put_node(&node_path, None) {
@@ -79,6 +80,11 @@ impl ImageBuilder {
     /// True if the node by which this broker is known while it is away exists and can be read.
     pub(in crate::metadata) fn knows(&self, id: BrokerId) -> bool {
         self.image.known_brokers.contains_key(&id)
+    }
+
+    /// True if the node exists that shows that this broker's session goes on.
+    pub(in crate::metadata) fn has_session(&self, id: BrokerId) -> bool {
+        self.image.sessions.contains_key(&id)
     }
 
     /// The nodes that have been received without all those that must exist with them: somebody has
@@ -150,6 +156,9 @@ impl ImageBuilder {
                 let decoded = |node: &Node| decode::<KnownBrokerValue>(&node.value);
                 let known = node.map(decoded).transpose()?.map(KnownBroker::from).map(Arc::new);
                 set(&mut image.known_brokers, *id, known);
+            }
+            NodePath::Session(id) => {
+                set(&mut image.sessions, *id, node.and_then(|node| node.owner));
             }
             NodePath::BrokerConfigs => {
                 let value = node.map(|node| BrokerConfigsValue::of(&node.value)).transpose()?;
@@ -339,6 +348,14 @@ impl TopicNodes {
             parent: self.parent,
         })
     }
+}
+
+/// Refuses a node that must end with a session, and belongs to none.
+fn require_owner(node_path: &NodePath, node: Option<&Node>) -> Result<(), Malformed> {
+    if node_path.is_ephemeral() && node.is_some_and(|node| node.owner.is_none()) {
+        return Err(Malformed("it is not ephemeral: it was created by hand".to_owned()));
+    }
+    Ok(())
 }
 
 fn decode_tombstone(node: &Node) -> Result<Tombstone, Malformed> {

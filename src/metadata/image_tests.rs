@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::metadata::image_builder::ImageBuilder;
+use crate::metadata::store::SessionId;
 use crate::metadata::values::{ConfigValue, TombstoneValue, TopicValue, encode};
 use crate::metadata::{Configs, Delta, Image, Node};
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
@@ -76,7 +77,7 @@ fn events() -> impl Strategy<Value = Vec<(String, Option<Node>)>> {
         value: value.into(),
         version,
         created,
-        owner: None,
+        owner: Some(SessionId::PAST),
     });
     prop::collection::vec((paths(), prop::option::weighted(0.8, node)), 0..40)
 }
@@ -166,8 +167,8 @@ fn a_broken_node_is_named_and_harms_only_its_topic() {
 #[test]
 fn a_leader_is_alive_as_long_as_it_is_registered() {
     let mut builder = ImageBuilder::default();
-    let put = |builder: &mut ImageBuilder, path: &str, value: &[u8]| {
-        let node = Node { value: value.to_vec().into(), version: 0, created: 1, owner: None };
+    let put = |builder: &mut ImageBuilder, path: &str, value: &[u8], owner| {
+        let node = Node { value: value.to_vec().into(), version: 0, created: 1, owner };
         builder.put(path, Some(&node));
     };
     let live_leader = |builder: &mut ImageBuilder| {
@@ -177,12 +178,15 @@ fn a_leader_is_alive_as_long_as_it_is_registered() {
         image.live_leader(partition)
     };
     let topic = encode(&TopicValue::new(TopicId(IDS[0]), &[vec![BrokerId(1)]]));
-    put(&mut builder, "/brokers/topics/a", &topic);
+    put(&mut builder, "/brokers/topics/a", &topic, None);
     let broker = br#"{"version":5,"host":"h","port":1,"endpoints":["A://h:1"]}"#;
-    put(&mut builder, "/brokers/ids/1", broker);
+    put(&mut builder, "/brokers/ids/1", broker, Some(SessionId::PAST));
     let state = br#"{"version":1,"leader":1,"leader_epoch":3,"controller_epoch":1,"isr":[1]}"#;
-    put(&mut builder, "/brokers/topics/a/partitions/0/state", state);
+    put(&mut builder, "/brokers/topics/a/partitions/0/state", state, None);
     assert_eq!(live_leader(&mut builder), Some(BrokerId(1)));
     builder.put("/brokers/ids/1", None);
     assert_eq!(live_leader(&mut builder), None);
+    put(&mut builder, "/brokers/ids/1", broker, None);
+    assert_eq!(live_leader(&mut builder), None, "by a registration of no session");
+    assert!(builder.build().broken().contains_key("/brokers/ids/1"));
 }

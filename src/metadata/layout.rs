@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `/streamlog` | format of the tree; if missing, existing nodes are another system's | yes |
 //! | `/streamlog/brokers/<id>` | a broker that has registered, alive or not | yes |
+//! | `/streamlog/sessions/<id>` | exists while the session of a registered broker does; ephemeral | yes |
 //! | `/streamlog/unclean_elections/<…>` | an election that gave up records, for people to read | yes |
 //! | `/cluster/id` | id of the cluster | |
 //! | `/brokers/ids/<id>` | registration of a live broker; ephemeral | |
@@ -57,10 +58,14 @@ pub(super) const FOLLOWED: &[&str] = &[
     "/controller_epoch",
     "/admin",
     KNOWN_BROKERS,
+    SESSIONS,
 ];
 
 /// The parent of the nodes of known brokers, created with the first of them.
 pub(super) const KNOWN_BROKERS: &str = "/streamlog/brokers";
+
+/// The parent of the nodes that show which sessions go on, created with the first of them.
+pub(super) const SESSIONS: &str = "/streamlog/sessions";
 
 /// The parent of the nodes that document unclean elections, created with the first of them. No
 /// broker follows these nodes.
@@ -73,6 +78,7 @@ pub(super) enum NodePath {
     ClusterId,
     Broker(BrokerId),
     KnownBroker(BrokerId),
+    Session(BrokerId),
     Topic(TopicName),
     Partitions(TopicName),
     Partition(TopicName, PartitionIndex),
@@ -96,6 +102,7 @@ impl fmt::Display for NodePath {
             Self::ClusterId => f.write_str("/cluster/id"),
             Self::Broker(id) => write!(f, "/brokers/ids/{id}"),
             Self::KnownBroker(id) => write!(f, "{KNOWN_BROKERS}/{id}"),
+            Self::Session(id) => write!(f, "{SESSIONS}/{id}"),
             Self::Topic(topic) => write!(f, "/brokers/topics/{topic}"),
             Self::Partitions(topic) => write!(f, "/brokers/topics/{topic}/partitions"),
             Self::Partition(topic, p) => write!(f, "/brokers/topics/{topic}/partitions/{p}"),
@@ -114,12 +121,18 @@ impl fmt::Display for NodePath {
 }
 
 impl NodePath {
+    /// True if the node ends with the session of a broker.
+    pub(super) fn is_ephemeral(&self) -> bool {
+        matches!(self, Self::Broker(_) | Self::Session(_) | Self::Controller)
+    }
+
     /// Parses a path; `None` if it is not one of these nodes.
     pub(super) fn of(path: &str) -> Option<Self> {
         let names: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
         let node_path = match names.as_slice() {
             ["streamlog"] => Self::Marker,
             ["streamlog", "brokers", id] => Self::KnownBroker(broker(id)?),
+            ["streamlog", "sessions", id] => Self::Session(broker(id)?),
             ["cluster", "id"] => Self::ClusterId,
             ["brokers", "ids", id] => Self::Broker(broker(id)?),
             ["brokers", "topics", topic] => Self::Topic(topic.parse().ok()?),
@@ -170,6 +183,7 @@ mod tests {
             NodePath::ClusterId,
             NodePath::Broker(BrokerId(7)),
             NodePath::KnownBroker(BrokerId(7)),
+            NodePath::Session(BrokerId(7)),
             NodePath::Topic(topic.clone()),
             NodePath::Partitions(topic.clone()),
             NodePath::Partition(topic.clone(), PartitionIndex(3)),

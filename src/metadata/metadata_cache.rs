@@ -81,6 +81,11 @@ impl MetadataCache {
         self.builder.knows(self.broker)
     }
 
+    /// True if the node exists that shows that this broker's session goes on.
+    pub(super) fn has_session_node(&self) -> bool {
+        self.builder.has_session(self.broker)
+    }
+
     /// Reads everything in a new session; registration and claim ended with the previous one.
     pub(super) async fn begin_session(
         &mut self,

@@ -30,7 +30,7 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
             broker: None,
             partition: None,
             words: format!("node {path} cannot be read: {}", node.reason),
-            remedy: "correct its contents, or restore them".to_owned(),
+            remedy: remedy_of_unreadable(path),
         });
     }
     for path in image.missing_nodes() {
@@ -45,12 +45,23 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
         problems.push(Problem { broker: None, partition: None, words, remedy });
     }
     for (id, _) in image.known_brokers().filter(|(id, _)| image.broker(*id).is_none()) {
-        problems.push(Problem {
-            broker: None,
-            partition: None,
-            words: format!("broker {id} does not run"),
-            remedy: format!("start it, or forget it: streamlog cluster unregister {id}"),
-        });
+        let (words, remedy) = if image.has_lost_registration(id) {
+            let path = NodePath::Broker(id);
+            (
+                format!(
+                    "the session of broker {id} goes on, but its registration, node {path}, was \
+                     deleted or damaged by hand"
+                ),
+                "wait: it registers again once it reaches ZooKeeper, or its session ends"
+                    .to_owned(),
+            )
+        } else {
+            (
+                format!("broker {id} does not run"),
+                format!("start it, or forget it: streamlog cluster unregister {id}"),
+            )
+        };
+        problems.push(Problem { broker: None, partition: None, words, remedy });
     }
     for topic in image.topics().filter(|topic| !image.are_topic_configs_broken(&topic.name)) {
         for (index, partition) in topic.numbered() {
@@ -63,6 +74,16 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// The remedy for a node that cannot be read.
+fn remedy_of_unreadable(path: &str) -> String {
+    match NodePath::of(path) {
+        Some(NodePath::Broker(id) | NodePath::KnownBroker(id) | NodePath::Session(id)) => {
+            format!("wait: broker {id} writes it again; if that broker does not run, delete it")
+        }
+        _ => "correct its contents, or restore them".to_owned(),
+    }
 }
 
 /// The problem of a partition, and its remedy.

@@ -247,10 +247,9 @@ async fn a_broker_whose_registration_is_replaced_leads_no_more_and_ends() {
     let store = fresh();
     let replaced = start(&store, 1).await;
     replaced.create_topic(&topic("clicks"), &|_, _| Ok(())).await.unwrap();
-    let path = "/brokers/ids/1";
-    let node = store.get(path).await.unwrap().unwrap();
-    // The session lives on, but its registration is deleted and another process takes the id.
-    store.multi(vec![Op::delete(path, node.version)]).await.unwrap();
+    // The session lives on, but its nodes are deleted and another process takes the id.
+    let nodes = ["/brokers/ids/1", "/streamlog/sessions/1"].map(|path| Op::delete(path, 0));
+    store.multi(nodes.into()).await.unwrap();
     let rival = open(&Arc::new(store.another()), 1).await;
     let copy = on_a_copy(registration("directory", "boot"));
     let incarnation = rival.register(&copy).await.unwrap();

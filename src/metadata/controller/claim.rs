@@ -73,11 +73,12 @@ impl ControllerClaim {
     }
 
     /// Gives up the controller role if this session has it without knowing, since the answer to the
-    /// claim was lost; the role can then be claimed again. Returns false if another session has it.
+    /// claim was lost, or if no session has it, since somebody has created the node by hand; the
+    /// role can then be claimed again. Returns false if another session has it.
     pub(in crate::metadata) async fn release(store: &dyn Store) -> Result<bool, MetadataError> {
         let path = NodePath::Controller.to_string();
         let Some(node) = store.get(&path).await? else { return Ok(true) };
-        if node.owner != Some(store.session()) {
+        if node.owner.is_some_and(|owner| owner != store.session()) {
             return Ok(false);
         }
         transact(store, vec![Op::delete(path, node.version)]).await?;

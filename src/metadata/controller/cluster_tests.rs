@@ -9,6 +9,7 @@ use crate::metadata::image::{
 };
 use crate::metadata::image_builder::ImageBuilder;
 use crate::metadata::layout::NodePath;
+use crate::metadata::store::SessionId;
 use crate::metadata::values::{
     ConfigValue, KnownBrokerValue, NewPartitionsValue, TopicValue, encode, encode_broker,
 };
@@ -37,7 +38,8 @@ impl Cluster {
         version: i32,
         created: i64,
     ) {
-        let node = Node { value: value.into(), version, created, owner: None };
+        let owner = place.is_ephemeral().then_some(SessionId::PAST);
+        let node = Node { value: value.into(), version, created, owner };
         self.builder.put(&place.to_string(), Some(&node));
     }
 

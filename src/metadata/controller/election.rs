@@ -27,6 +27,10 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
     let Some(state) = &partition.state else {
         return first_state(&partition.replicas, image, terms);
     };
+    if state.leader.is_some_and(|leader| image.has_lost_registration(leader)) {
+        // Its lease may go on until it has noticed that. It registers again, or its session ends.
+        return None;
+    }
     let evidence = Evidence { image, id: terms.id };
     let mut next = next_state(state, &partition.replicas, evidence, terms);
     if terms.rules.may_change_set(next.leader) {

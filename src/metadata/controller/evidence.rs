@@ -50,9 +50,13 @@ impl Evidence<'_> {
     }
 
     /// Returns true if the leader that was not believed, or a replica in sync with it, may still
-    /// act as such: it lives as it was recorded, and has not stopped.
+    /// act as such: it lives as it was recorded, or may do so without its registration, and has not
+    /// stopped.
     pub(super) fn may_act(self, state: &PartitionState) -> bool {
-        let lives = |member: &&IsrMember| registered(self.image, member.broker) == Some(**member);
+        let lives = |member: &&IsrMember| {
+            registered(self.image, member.broker) == Some(**member)
+                || self.image.has_lost_registration(member.broker)
+        };
         state.unvouched.is_some()
             && state.isr.iter().filter(lives).any(|member| !self.has_stopped(state, member))
     }

@@ -57,6 +57,7 @@ impl<'a> Basis<'a> {
         let Self { image, settled, .. } = self;
         let settled = settled.filter(|settled| {
             settled.brokers == image.brokers
+                && settled.sessions == image.sessions
                 && settled.broker_configs == image.broker_configs
                 && settled.expected_broker_configs == image.expected_broker_configs
                 && settled.has_lost_broker_configs == image.has_lost_broker_configs

@@ -123,7 +123,12 @@ fn consequence(path: &str) -> String {
         Some(NodePath::BrokerConfigs | NodePath::BrokerConfig(_)) => {
             "no records are deleted or compacted by inherited settings".to_owned()
         }
-        Some(NodePath::Broker(id)) => format!("broker {id} counts as stopped"),
+        Some(NodePath::Broker(id)) => {
+            return format!("broker {id} counts as stopped until it has registered again");
+        }
+        Some(NodePath::KnownBroker(id) | NodePath::Session(id)) => {
+            return format!("broker {id} writes it again when it runs");
+        }
         Some(NodePath::Controller) => "no leaders are elected".to_owned(),
         Some(NodePath::DeletedTopic(_)) => "the data of the topic is kept".to_owned(),
         _ => "it is ignored".to_owned(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::metadata::image::{
     Broker, Configs, IsrMember, KnownBroker, Partition, Tombstone, Topic,
 };
+use crate::metadata::store::SessionId;
 use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName, TopicPartition};
 
 /// The state of the cluster at one moment.
@@ -15,6 +16,8 @@ pub struct Image {
     pub(in crate::metadata) controller: Option<Controller>,
     pub(in crate::metadata) brokers: BTreeMap<BrokerId, Arc<Broker>>,
     pub(in crate::metadata) known_brokers: BTreeMap<BrokerId, Arc<KnownBroker>>,
+    /// The sessions of brokers that go on, whether the brokers are registered or not.
+    pub(in crate::metadata) sessions: BTreeMap<BrokerId, SessionId>,
     pub(in crate::metadata) topics: BTreeMap<TopicName, Arc<Topic>>,
     pub(in crate::metadata) names: HashMap<TopicId, TopicName>,
     pub(in crate::metadata) broker_configs: BTreeMap<Option<BrokerId>, Arc<Configs>>,
@@ -74,6 +77,12 @@ impl Image {
     /// The live broker with this id.
     pub fn broker(&self, id: BrokerId) -> Option<&Arc<Broker>> {
         self.brokers.get(&id)
+    }
+
+    /// Returns true if somebody has deleted or damaged the registration of a broker whose session
+    /// goes on. It may not have noticed that, and answer clients as long as its lease lasts.
+    pub(in crate::metadata) fn has_lost_registration(&self, id: BrokerId) -> bool {
+        self.broker(id).is_none() && self.sessions.contains_key(&id)
     }
 
     /// The replicas of a partition whose brokers do not run, or have registered that their disks

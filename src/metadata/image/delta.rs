@@ -21,7 +21,8 @@ pub struct Delta {
     pub brokers: Vec<BrokerId>,
     /// Brokers with changed settings; `None` stands for the defaults of all brokers.
     pub broker_configs: Vec<Option<BrokerId>>,
-    /// True if the controller, a tombstone, or the last known registration of a broker has changed.
+    /// True if the controller, a tombstone, a session, or the last known registration of a broker
+    /// has changed.
     pub others: bool,
 }
 
@@ -34,7 +35,8 @@ impl Delta {
             others: old.controller != new.controller
                 || old.tombstones != new.tombstones
                 || old.deleted != new.deleted
-                || old.known_brokers != new.known_brokers,
+                || old.known_brokers != new.known_brokers
+                || old.sessions != new.sessions,
             ..Self::default()
         };
         let has_inherited = |image: &Image| {

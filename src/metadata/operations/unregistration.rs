@@ -56,14 +56,16 @@ impl Metadata {
     /// The removal of the broker's node below `/streamlog/brokers`, which fails if the broker has
     /// registered since.
     async fn removal(&self, store: &dyn Store, broker: BrokerId) -> Result<Op, UnregisterError> {
-        let (known, live) = (NodePath::KnownBroker(broker), NodePath::Broker(broker));
-        let paths = [known.to_string(), live.to_string()];
+        let known = NodePath::KnownBroker(broker).to_string();
+        // Without its registration, which somebody may have deleted, a broker may still live.
+        let live = [NodePath::Broker(broker), NodePath::Session(broker)];
+        let live = live.map(|node| node.to_string());
         // Read the version first: it rises with every registration, so the removal fails if the
         // broker registers after the checks below.
-        let [known, live] = paths;
         let version = store.get(&known).await.map_err(MetadataError::from)?;
         let version = version.ok_or(UnregisterError::Unknown(broker))?.version;
-        if store.get(&live).await.map_err(MetadataError::from)?.is_some() {
+        let found = store.read(&live).await.map_err(MetadataError::from)?;
+        if found.iter().flatten().any(|node| node.owner.is_some()) {
             return Err(UnregisterError::Registered(broker));
         }
         let partitions = replicas_of(&self.image().borrow(), broker);
@@ -137,6 +139,9 @@ mod tests {
         let metadata = start(Arc::<MemoryStore>::clone(&first), 1).await;
         start(Arc::<MemoryStore>::clone(&second), 2).await;
         second.expire();
+        // Nodes that were created by hand belong to no broker.
+        let by_hand = ["/brokers/ids/2", "/streamlog/sessions/2"].map(|path| Op::create(path, ""));
+        first.multi(by_hand.to_vec()).await.unwrap();
         metadata.unregister(BrokerId(2)).await.unwrap();
         assert!(first.get("/streamlog/brokers/2").await.unwrap().is_none());
         let unknown = metadata.unregister(BrokerId(2)).await.unwrap_err();

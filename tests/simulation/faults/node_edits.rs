@@ -30,6 +30,7 @@ const CREATED_BY_BROKERS: &[&str] = &[
     "/cluster/id",
     "/config/topics",
     "/controller",
+    "/streamlog/sessions",
 ];
 
 /// Deletes or overwrites a node. Somebody restores what no broker creates again.
@@ -53,6 +54,10 @@ pub(super) async fn edit_node(world: Arc<World>) {
         return;
     }
     sleep(world.millis(0, 9_000)).await;
+    // A person who restores a copy of everything creates nodes that belong to no session.
+    let restores_all = world.chance(3);
+    let nodes: Vec<(String, Node)> =
+        nodes.into_iter().filter(|(_, node)| restores_all || node.owner.is_none()).collect();
     while !mend(store, &nodes).await {
         sleep(LOOK).await;
     }
@@ -72,6 +77,8 @@ fn a_node(world: &World) -> (String, i64) {
         "/cluster".to_owned(),
         "/cluster/id".to_owned(),
         format!("/brokers/ids/{}", world.index(world.machines.len())),
+        "/streamlog/sessions".to_owned(),
+        format!("/streamlog/sessions/{}", world.index(world.machines.len())),
     ];
     let index = world.index(nodes.len());
     (nodes[index].clone(), i64::try_from(index).unwrap())
@@ -100,7 +107,6 @@ async fn mend(store: &MemoryStore, nodes: &Nodes) -> bool {
     let mut ops = Vec::new();
     for (path, before) in nodes {
         let op = match store.get(path).await.unwrap() {
-            None if before.owner.is_some() => continue,
             None => Op::create(path.clone(), before.value.clone()),
             // Its owner makes an ephemeral node again.
             Some(now) if now.value == NONSENSE && now.owner.is_some() => {

@@ -1,4 +1,4 @@
-//! The membership of a broker: its registration, and how a session that ended is replaced.
+//! The registration of a broker, and how a session that ended is replaced.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +31,10 @@ struct Registered {
 }
 
 /// The node by which a broker is known while it is away.
-struct Known {
+pub(super) struct Known {
     /// The operations that write the node.
-    ops: Vec<Op>,
-    value: KnownBrokerValue,
+    pub(super) ops: Vec<Op>,
+    pub(super) value: KnownBrokerValue,
     /// The token that the node has for the data directory of the registration.
     token: Option<String>,
 }
@@ -48,7 +48,8 @@ struct Holder {
 /// An earlier process of this broker.
 #[derive(Default)]
 struct Predecessor {
-    /// The operations that remove the process's registration and its controller role.
+    /// The operations that remove the process's registration, the node of its session, and its
+    /// controller role.
     removal: Vec<Op>,
     /// The incarnation of the earlier process, if it is known to have ended.
     ended: Option<Incarnation>,
@@ -102,7 +103,9 @@ impl Metadata {
         )));
         let mut cache = self.cache.lock().await;
         cache.mark_registered(incarnation);
-        cache.refresh(&[path, NodePath::KnownBroker(self.broker).to_string()]).await?;
+        let own = [NodePath::KnownBroker(self.broker), NodePath::Session(self.broker)];
+        let [known, session] = own.map(|node| node.to_string());
+        cache.refresh(&[path, known, session]).await?;
         let settled = cache.settle().await;
         self.publish(&mut cache);
         // An image with the new registration may have been applied before the registration was
@@ -120,7 +123,7 @@ impl Metadata {
     }
 
     /// Changes the registration of this broker in the current session.
-    pub(super) async fn change_registration(
+    pub(in crate::metadata) async fn change_registration(
         &self,
         change: impl FnOnce(&mut Registration),
     ) -> Result<(), MetadataError> {
@@ -142,7 +145,7 @@ impl Metadata {
 
     /// Registers the broker again if it was registered and no longer is: the session is new, or the
     /// registration was removed.
-    pub(super) async fn register_again(&self) -> Result<(), MetadataError> {
+    pub(in crate::metadata) async fn register_again(&self) -> Result<(), MetadataError> {
         {
             let mut cache = self.cache.lock().await;
             if cache.is_registered() {
@@ -156,14 +159,18 @@ impl Metadata {
             // The registration may have been removed, and another broker may lead already.
             member.lease.end();
         }
-        let Incarnation(created) = self.register(&registration).await?;
+        let registered = self.register(&registration).await;
+        if registered.is_err() {
+            self.withdraw_session_node().await;
+        }
+        let Incarnation(created) = registered?;
         tracing::info!(broker = %self.broker, incarnation = created, "is registered again");
         Ok(())
     }
 
     /// Replaces a session that the store has ended, and reads everything again: other brokers may
     /// have elected other leaders meanwhile.
-    pub(super) async fn renew_session(&self) -> Result<(), MetadataError> {
+    pub(in crate::metadata) async fn renew_session(&self) -> Result<(), MetadataError> {
         let ended = self.store();
         let store = ended.new_session().await?;
         tracing::warn!(ended = %ended.session(), new = %store.session(), "a new session begins");
@@ -220,9 +227,11 @@ impl Metadata {
 
     /// Creates the node of the registration.
     ///
-    /// The same transaction writes the broker's node below `/streamlog/brokers`, which outlives the
-    /// session. The version of that node rises with every registration. The version of the
-    /// ephemeral registration does not.
+    /// The same transaction creates the node that shows that the session goes on, so that other
+    /// brokers can tell the end of the session from a registration that somebody has deleted. It
+    /// also writes the broker's node below `/streamlog/brokers`, which outlives the session. The
+    /// version of that node rises with every registration. The version of the ephemeral
+    /// registration does not.
     ///
     /// Refuses to follow `holder`, for whose end this process has waited, if the holder has stopped
     /// in order: it was not left behind by a dead process, but is a broker on another directory
@@ -236,6 +245,7 @@ impl Metadata {
         holder: Option<&Holder>,
     ) -> Result<Registered, MetadataError> {
         let store = self.store();
+        let session = NodePath::Session(self.broker).to_string();
         let value = encode_broker(registration, self.clock.now().millis());
         let mut predecessor = Predecessor::default();
         let mut attempts = 0;
@@ -249,6 +259,7 @@ impl Metadata {
                 return Err(MetadataError::BrokerIdInUse { broker, address });
             }
             self.prepare_directory(registration, known.token.as_deref()).await?;
+            ops.extend(self.session_node(&*store).await?);
             ops.extend(known.ops);
             ops.push(Op::create_ephemeral(path, value.clone()));
             attempts += 1;
@@ -265,7 +276,9 @@ impl Metadata {
                 Err(error) if error.remedy() != Remedy::Refresh || attempts == ATTEMPTS_MAX => {
                     return Err(error.into());
                 }
-                Err(StoreError::NodeExists { path: found }) if found == path => {
+                Err(StoreError::NodeExists { path: found })
+                    if found == path || found == session =>
+                {
                     predecessor = self.predecessor(&*store, path, registration).await?;
                 }
                 // The session of the predecessor may have ended meanwhile, and its nodes with it.
@@ -299,35 +312,9 @@ impl Metadata {
         Ok(())
     }
 
-    /// Writes the node by which this broker is known while it is away again if somebody has deleted
-    /// or damaged it. Without the node, no in-sync set is changed by this broker, or joined by it.
-    ///
-    /// # Errors
-    /// Those of the store, and `NoNode` if the registration is gone.
-    pub(super) async fn restore_known(&self) -> Result<(), MetadataError> {
-        let (Some(member), false) = (self.member(), self.cache.lock().await.is_known()) else {
-            return Ok(());
-        };
-        let Some(registration) = self.registration.lock().await.clone() else { return Ok(()) };
-        // The newest token in the directory is that of the present registration.
-        let token = self.directory.as_ref().and_then(|directory| directory.held().pop());
-        let registration = Registration { token, ..registration };
-        let (store, path) = (self.store(), NodePath::KnownBroker(self.broker));
-        // Another process may have registered under this id since.
-        let check = member.check().await?;
-        let known = self.known_as(&*store, &registration, None).await?;
-        let ops = std::iter::once(check).chain(known.ops).collect();
-        let results = self.execute(&*store, ops).await?;
-        let version = results.last().map_or(0, OpResult::version_after);
-        let incarnation = member.membership.incarnation;
-        member.set_end_notes(self.end_notes(incarnation, known.value, version));
-        tracing::warn!("{path} was deleted or damaged by hand: it is written again");
-        Ok(())
-    }
-
     /// The operations that note the end of an incarnation of this broker, of which the known node
     /// has this value and version.
-    fn end_notes(
+    pub(super) fn end_notes(
         &self,
         incarnation: Incarnation,
         known: KnownBrokerValue,
@@ -342,7 +329,7 @@ impl Metadata {
     }
 
     /// The operations that write this broker's node below `/streamlog/brokers`.
-    async fn known_as(
+    pub(super) async fn known_as(
         &self,
         store: &dyn Store,
         registration: &Registration,
@@ -383,32 +370,40 @@ impl Metadata {
     /// The directory id alone proves nothing: a copy of the directory of a live broker has it too.
     ///
     /// # Errors
-    /// `BrokerIdInUse` unless that process is known to be dead, or the registration is this
-    /// session's own.
+    /// `BrokerIdInUse` unless each node is that of a process that is known to be dead, or of this
+    /// session, whose registration may have been overwritten since or whose answer may have been
+    /// lost, or was created by hand and belongs to no session. A process whose registration
+    /// somebody has deleted may answer clients until its session ends.
     async fn predecessor(
         &self,
         store: &dyn Store,
         path: &str,
         registration: &Registration,
     ) -> Result<Predecessor, MetadataError> {
-        let controller = NodePath::Controller.to_string();
-        let nodes = store.read(&[path.to_owned(), controller.clone()]).await?;
-        let [Some(predecessor), role] = nodes.as_slice() else {
+        let [session, controller] =
+            [NodePath::Session(self.broker), NodePath::Controller].map(|node| node.to_string());
+        let paths = [path.to_owned(), session, controller];
+        let nodes = store.read(&paths).await?;
+        let [registered, going_on, _] = nodes.as_slice() else {
             return Ok(Predecessor::default());
         };
-        let found = self.registration_in(predecessor);
-        let is_dead = found.is_some_and(|found| found.locks_directory_of(registration));
-        // The registration that this broker made in this session may have been overwritten by hand.
-        let is_own = self.membership().is_some() && predecessor.owner == Some(store.session());
-        if !is_dead && !is_own {
-            return Err(self.id_in_use(predecessor));
+        let dead = registered.as_ref().filter(|node| {
+            let found = self.registration_in(node).filter(|_| node.owner.is_some());
+            found.is_some_and(|found| found.locks_directory_of(registration))
+        });
+        let is_left = |node: &&Node| {
+            node.owner.is_none_or(|owner| {
+                owner == store.session() || dead.is_some_and(|dead| dead.owner == Some(owner))
+            })
+        };
+        let mut of_brokers = [registered, going_on].into_iter().flatten();
+        if let Some(node) = of_brokers.find(|node| !is_left(node)) {
+            return Err(self.id_in_use(node));
         }
-        let mut removal = vec![Op::delete(path, predecessor.version)];
-        if let Some(role) = role.as_ref().filter(|role| role.owner == predecessor.owner) {
-            removal.push(Op::delete(controller, role.version));
-        }
-        let ended = is_dead.then_some(Incarnation(predecessor.created));
-        Ok(Predecessor { removal, ended })
+        let left = paths.into_iter().zip(&nodes);
+        let left = left.filter_map(|(path, node)| Some((path, node.as_ref().filter(is_left)?)));
+        let removal = left.map(|(path, node)| Op::delete(path, node.version)).collect();
+        Ok(Predecessor { removal, ended: dead.map(|dead| Incarnation(dead.created)) })
     }
 
     /// The longest wait for the end of the session whose registration, `found`, holds this broker's
