@@ -9,7 +9,7 @@ SHELL := bash
 .PHONY: check check-rust check-python check-bench check-deps check-macos check-trace
 .PHONY: docs docs-site docs-api fix fuzz lock settings-page venv wheel tools spark-tools spark-classes debian-tools
 .PHONY: test test-all build-tests test-unit test-log-model test-simulation test-it test-zookeeper test-doc
-.PHONY: test-example test-python test-pythons test-model test-spark spark-shared spark-apart test-disks test-faults
+.PHONY: test-example test-python test-pythons test-model search-seeds test-spark spark-shared spark-apart test-disks test-faults
 .PHONY: drivers interop differential compatibility
 .PHONY: wheels packages clean
 
@@ -275,6 +275,12 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 
 test-model: ## Searches 12 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(if $(TEST),--exact "$$TEST")
+
+SEEDS ?= 2000
+FIRST ?= 0
+search-seeds: ## Runs SEEDS=2000 of the simulation from FIRST=0 on, optimised
+	STREAMLOG_SEEDS=$(SEEDS) STREAMLOG_FIRST_SEED=$(FIRST) \
+	  cargo test --profile search --locked --features $(LAYERS) --test simulation no_seed -- --nocapture
 
 SIMULATIONS ?= 2000
 RUNS ?= 62
