@@ -66,6 +66,15 @@ impl CtrlC {
         (Box::leak(Box::new(Self { is_pressed, is_news, pressed })), press)
     }
 
+    /// One that is pressed between a look at [`is_pressed`](Self::is_pressed) and the next wait.
+    #[cfg(test)]
+    pub(crate) fn pressed_before_a_wait() -> &'static Self {
+        let (ctrl_c, press) = Self::of_a_test();
+        press();
+        ctrl_c.is_pressed.store(false, Ordering::Relaxed);
+        ctrl_c
+    }
+
     /// Returns true if Ctrl-C was ever pressed.
     pub(crate) fn is_pressed(&self) -> bool {
         self.is_pressed.load(Ordering::Relaxed)
@@ -77,12 +86,22 @@ impl CtrlC {
         if is_news { Err(CommandError::Client(ClientError::Interrupted)) } else { Ok(()) }
     }
 
-    /// Waits until `input` is readable or at its end.
-    pub(crate) fn or_input(&self, input: BorrowedFd<'_>) -> io::Result<Waited> {
-        self.or_ready(PollFd::new(input, PollFlags::POLLIN))
+    /// Notes that a press has been reported: no check reports it again.
+    pub(crate) fn note_reported(&self) {
+        self.is_news.store(false, Ordering::Relaxed);
     }
 
-    /// Waits until `output` is writable, or its reader is gone.
+    /// Waits until `input` is readable or at its end. A press counts as reported by that.
+    pub(crate) fn or_input(&self, input: BorrowedFd<'_>) -> io::Result<Waited> {
+        let waited = self.or_ready(PollFd::new(input, PollFlags::POLLIN))?;
+        if waited == Waited::Pressed {
+            self.note_reported();
+        }
+        Ok(waited)
+    }
+
+    /// Waits until `output` is writable, or its reader is gone. A press ends the wait, but is still
+    /// reported later: the row may have to be completed first.
     pub(crate) fn or_output(&self, output: BorrowedFd<'_>) -> io::Result<Waited> {
         self.or_ready(PollFd::new(output, PollFlags::POLLOUT))
     }
@@ -110,11 +129,8 @@ impl CtrlC {
                 Err(error) => return Err(error.into()),
             }
         }
-        if watched[0].any() == Some(true) {
-            self.is_news.store(false, Ordering::Relaxed);
-            return Ok(Waited::Pressed);
-        }
-        Ok(Waited::Ready)
+        let is_pressed = watched[0].any() == Some(true);
+        Ok(if is_pressed { Waited::Pressed } else { Waited::Ready })
     }
 }
 

@@ -109,7 +109,11 @@ impl StandardOutput {
         }
         let time = if is_begun { row_end } else { Duration::ZERO };
         let time = PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX);
-        if is_ready(out, PollFlags::POLLOUT, time)? { Ok(()) } else { Err(Pressed.into()) }
+        if is_ready(out, PollFlags::POLLOUT, time)? {
+            return Ok(());
+        }
+        self.ctrl_c.note_reported();
+        Err(Pressed.into())
     }
 
     /// Writes some bytes of `part`; returns their number.

@@ -1,4 +1,4 @@
-//! Tests of standard output on terminals that nobody reads.
+//! Tests of standard output that is read late, or by nobody, when Ctrl-C is pressed.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -80,6 +80,21 @@ fn a_row_that_a_terminal_takes_late_is_whole_with_ctrl_c_and_without() {
         flushed.recv_timeout(PATIENCE).unwrap().unwrap();
         let row = [&row[..row.len() - 1], b"\r\n"].concat();
         assert!(read.ends_with(&row), "pressed: {is_pressed}");
+    }
+}
+
+#[test]
+fn ctrl_c_during_a_write_that_succeeds_is_reported_by_the_next_check() {
+    let pty = openpty(None, None).unwrap();
+    let (_reader, pipe) = std::io::pipe().unwrap();
+    let outputs: [Arc<dyn AsFd + Send + Sync>; 2] = [Arc::new(pty.slave), Arc::new(pipe)];
+    for output in outputs {
+        let ctrl_c = CtrlC::pressed_before_a_wait();
+        let mut output = StandardOutput::to(output, ctrl_c);
+        output.write_all(b"a row\n").unwrap();
+        output.flush().unwrap();
+        ctrl_c.check().unwrap_err();
+        ctrl_c.check().unwrap();
     }
 }
 
