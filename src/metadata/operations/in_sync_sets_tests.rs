@@ -265,6 +265,8 @@ async fn a_repetition_that_writes_nothing_does_not_settle_an_earlier_attempt() {
         let outcomes = cluster.leader.change_in_sync(&[change]).await;
         assert_eq!(outcomes, [InSyncOutcome::Unknown]);
     }
+    let stale = InSyncStateChange { version: repeated.version - 1, ..repeated.clone() };
+    assert_eq!(cluster.leader.change_in_sync(&[stale]).await, [InSyncOutcome::Unknown]);
     // An earlier attempt is applied, and the controller changes the state in the same epoch.
     let first = InSyncStateChange { is_repeated: false, ..repeated.clone() };
     cluster.leader.change_in_sync(&[first]).await;

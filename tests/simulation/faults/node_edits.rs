@@ -56,9 +56,7 @@ pub(super) async fn edit_node(world: Arc<World>) {
     sleep(world.millis(0, 9_000)).await;
     // A person who restores a copy of everything creates nodes that belong to no session.
     let restores_all = world.chance(3);
-    let nodes: Vec<(String, Node)> =
-        nodes.into_iter().filter(|(_, node)| restores_all || node.owner.is_none()).collect();
-    while !mend(store, &nodes).await {
+    while !mend(store, &nodes, restores_all).await {
         sleep(LOOK).await;
     }
     world.note("node mended", &[number]);
@@ -101,12 +99,13 @@ async fn are_created_again(world: &World, nodes: &Nodes) -> bool {
     true
 }
 
-/// Restores what is missing of these nodes, and a value that nobody can read. Returns false if
-/// somebody has changed a node at the same time.
-async fn mend(store: &MemoryStore, nodes: &Nodes) -> bool {
+/// Restores what is missing of these nodes, of ephemeral ones if `restores_all`, and a value that
+/// nobody can read. Returns false if somebody has changed a node at the same time.
+async fn mend(store: &MemoryStore, nodes: &Nodes, restores_all: bool) -> bool {
     let mut ops = Vec::new();
     for (path, before) in nodes {
         let op = match store.get(path).await.unwrap() {
+            None if before.owner.is_some() && !restores_all => continue,
             None => Op::create(path.clone(), before.value.clone()),
             // Its owner makes an ephemeral node again.
             Some(now) if now.value == NONSENSE && now.owner.is_some() => {
