@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use streamlog::client::{
@@ -65,8 +65,14 @@ fn refusal(client: &Client) -> String {
     WithCauses(&error).to_string()
 }
 
+/// Copies the directory of a broker that may run: a file that it replaces meanwhile fails the copy.
 fn copy(from: &Path, to: &Path) {
-    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    let is_copied = || Command::new("cp").arg("-a").args([from, to]).status().unwrap().success();
+    let deadline = Instant::now() + PATIENCE;
+    while !is_copied() {
+        assert!(Instant::now() < deadline, "{} is not copied", from.display());
+        fs::remove_dir_all(to).unwrap();
+    }
 }
 
 /// The last segment of the partition in a data directory.
