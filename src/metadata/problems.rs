@@ -52,7 +52,7 @@ pub(crate) fn problems(image: &Image) -> Vec<Problem> {
                     "the session of broker {id} goes on, but its registration, node {path}, was \
                      deleted or damaged by hand"
                 ),
-                "wait: it registers again once it reaches ZooKeeper, or its session ends"
+                "wait: it registers again once it reaches ZooKeeper, or its session expires"
                     .to_owned(),
             )
         } else {
@@ -81,6 +81,9 @@ fn remedy_of_unreadable(path: &str) -> String {
     match NodePath::of(path) {
         Some(NodePath::Broker(id) | NodePath::KnownBroker(id) | NodePath::Session(id)) => {
             format!("wait: broker {id} writes it again; if that broker does not run, delete it")
+        }
+        Some(NodePath::Controller) => {
+            "wait: a broker writes it again; if it stays as it is, delete it".to_owned()
         }
         _ => "correct its contents, or restore them".to_owned(),
     }

@@ -81,8 +81,12 @@ impl ControllerClaim {
         if node.owner.is_some_and(|owner| owner != store.session()) {
             return Ok(false);
         }
-        transact(store, vec![Op::delete(path, node.version)]).await?;
-        Ok(true)
+        match transact(store, vec![Op::delete(path, node.version)]).await {
+            Ok(_) => Ok(true),
+            // Another broker was faster, or has claimed the role.
+            Err(error) if error.remedy() == Remedy::Refresh => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Takes as many groups, in order, as fit into one transaction, and executes them. The returned

@@ -124,7 +124,7 @@ fn consequence(path: &str) -> String {
             "no records are deleted or compacted by inherited settings".to_owned()
         }
         Some(NodePath::Broker(id)) => {
-            return format!("broker {id} counts as stopped until it has registered again");
+            return format!("broker {id} takes over nothing until it has registered again");
         }
         Some(NodePath::KnownBroker(id) | NodePath::Session(id)) => {
             return format!("broker {id} writes it again when it runs");

@@ -160,7 +160,8 @@ impl Metadata {
             member.lease.end();
         }
         let registered = self.register(&registration).await;
-        if registered.is_err() {
+        // The registration may have succeeded, and what follows it failed.
+        if registered.is_err() && !self.cache.lock().await.is_registered() {
             self.withdraw_session_node().await;
         }
         let Incarnation(created) = registered?;

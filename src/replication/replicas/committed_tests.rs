@@ -1,7 +1,9 @@
 //! Records that are committed: before the in-sync set falls below its minimum, and as floors.
 
+use std::time::Duration;
+
 use super::truncation_faults_tests::{Pair, RECORDS, Reason};
-use crate::metadata::Caching;
+use crate::metadata::{Caching, InSyncOutcome};
 use crate::replication::{Acks, FollowerError, PartitionError, Rule, Rules, Target};
 use crate::storage::Offsets;
 use crate::types::{LeaderEpoch, Offset};
@@ -24,6 +26,23 @@ fn committed_records_stay_so_when_too_few_replicas_are_in_sync() {
     assert!(!leader.is_committed(epoch, Offset::new(end.get() + 1)).unwrap());
     let ended = leader.is_committed(LeaderEpoch(1), end);
     assert!(matches!(ended, Err(PartitionError::EpochEnded { .. })));
+}
+
+#[test]
+fn a_change_is_awaited_until_its_outcome_is_known_or_its_partition_has_stopped() {
+    for stops in [false, true] {
+        let pair = Pair::new();
+        let (now, lag_max) = (Duration::from_hours(1_000_000), Duration::from_secs(1));
+        let change = pair.leader.partition.remove_lagging(now, lag_max).unwrap();
+        change.answer(InSyncOutcome::Unknown);
+        assert!(change.is_awaited());
+        if stops {
+            pair.leader.partition.stop("a test");
+        } else {
+            change.answer(InSyncOutcome::Refused);
+        }
+        assert!(!change.is_awaited(), "stops: {stops}");
+    }
 }
 
 #[test]

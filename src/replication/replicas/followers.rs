@@ -105,8 +105,11 @@ impl Partition {
     }
 
     /// Returns true if this broker still leads in leader epoch `epoch`, and does not know the
-    /// outcome of a change that it requested then.
+    /// outcome of a change that it requested then. False once the partition has stopped.
     pub fn awaits(&self, epoch: LeaderEpoch, id: u64) -> bool {
+        if matches!(self.role(), Role::Stopped(_)) {
+            return false;
+        }
         let leadership = self.lock_leadership();
         let leader = leadership.leader.as_ref().filter(|leader| leader.epoch() == epoch);
         leader.is_some_and(|leader| leader.awaits(id))
