@@ -56,9 +56,7 @@ pub(super) const DELETE_HORIZON_BIT: i16 = 1 << 6;
 /// Reads the `N` bytes of the field at `AT`.
 pub(super) fn field<const AT: usize, const N: usize>(header: &[u8; HEADER_SIZE]) -> [u8; N] {
     const { assert!(AT + N <= HEADER_SIZE, "the field ends within the header") };
-    let mut value = [0; N];
-    value.iter_mut().zip(header.iter().skip(AT)).for_each(|(to, from)| *to = *from);
-    value
+    header.split_at(AT).1.first_chunk().copied().unwrap_or([0; N])
 }
 
 /// Overwrites the field at `AT`.
@@ -67,7 +65,9 @@ pub(super) fn set_field<const AT: usize, const N: usize>(
     value: [u8; N],
 ) {
     const { assert!(AT + N <= HEADER_SIZE, "the field ends within the header") };
-    header.iter_mut().skip(AT).zip(value).for_each(|(to, from)| *to = from);
+    if let Some(place) = header.split_at_mut(AT).1.first_chunk_mut() {
+        *place = value;
+    }
 }
 
 /// The part of the header that the checksum covers.

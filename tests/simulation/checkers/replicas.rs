@@ -53,8 +53,8 @@ impl Replica {
             // What cannot be read is missed by the comparison with other replicas.
             let Ok(Some(range)) = log.read(next, limit) else { break };
             let part = bytes_of(&range);
-            let batches = streamlog::record::Batches::new(&part);
-            next = batches.map(|batch| batch.unwrap().next_offset()).last().unwrap();
+            let last = streamlog::record::Batches::new(&part).last().unwrap();
+            next = last.unwrap().next_offset();
             bytes.extend(part);
         }
         let broker = partition.broker().0;
