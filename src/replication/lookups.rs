@@ -21,6 +21,7 @@ impl Partition {
         epoch: LeaderEpoch,
     ) -> Result<Option<(LeaderEpoch, Offset)>, PartitionError> {
         self.check_running()?;
+        self.check_open()?;
         let found = self.known_end(epoch)?;
         let log_end = self.log().map_or(Offset::ZERO, |log| log.log_end_offset());
         if found.is_none_or(|(_, end)| end >= log_end) {
@@ -60,13 +61,23 @@ impl Partition {
     ///
     /// # Errors
     /// `OffsetNotAvailable` until it has reached the start of the leader epoch, and while other
-    /// replicas may have more records.
+    /// replicas may have more records. If the log is not open for this broker's role.
     pub fn latest(&self) -> Result<RecordAt, PartitionError> {
         let high_watermark = self.high_watermark();
-        let current = self.current();
-        current.check_readable(high_watermark)?;
-        current.check_end()?;
+        self.check_latest(high_watermark)?;
         Ok(self.untimed(high_watermark))
+    }
+
+    /// Fails if clients may have been shown records from `high_watermark` on, or other replicas may
+    /// have more.
+    fn check_latest(&self, high_watermark: Offset) -> Result<(), PartitionError> {
+        let current = self.current();
+        // Until the log is open for a new role, the start of the epoch is that of an earlier one.
+        if !current.is_open {
+            return Err(self.not_open());
+        }
+        current.check_readable(high_watermark)?;
+        current.check_end()
     }
 
     /// The log start offset, as the answer to a query for the earliest offset.
@@ -77,12 +88,14 @@ impl Partition {
     /// The first visible record with this timestamp or a later one.
     ///
     /// # Errors
-    /// `OffsetNotAvailable` if there is none, and other replicas may have one. If this broker does
-    /// not lead, the partition has stopped, or its log cannot be read.
+    /// As those of [`Partition::latest`] if there is none. If this broker does not lead, the
+    /// partition has stopped, or its log cannot be read.
     pub fn first_at(&self, time: Timestamp) -> Result<Option<RecordAt>, PartitionError> {
-        let found = self.visible(|log| log.lookups().offset_for_timestamp(time))?;
+        let high_watermark = self.high_watermark();
+        let search = |log: &Log| log.lookups().offset_for_timestamp(time);
+        let found = self.visible(high_watermark, search)?;
         if found.is_none() {
-            self.current().check_end()?;
+            self.check_latest(high_watermark)?;
         }
         Ok(found)
     }
@@ -90,23 +103,26 @@ impl Partition {
     /// The visible record with the largest timestamp.
     ///
     /// # Errors
-    /// `OffsetNotAvailable` while other replicas may have more records. If this broker does not
-    /// lead, the partition has stopped, or its log cannot be read.
+    /// As those of [`Partition::latest`]. If this broker does not lead, the partition has stopped,
+    /// or its log cannot be read.
     pub fn latest_by_time(&self) -> Result<Option<RecordAt>, PartitionError> {
-        self.current().check_end()?;
-        self.visible(|log| log.lookups().max_timestamp())
+        let high_watermark = self.high_watermark();
+        self.check_latest(high_watermark)?;
+        self.visible(high_watermark, |log| log.lookups().max_timestamp())
     }
 
     fn untimed(&self, offset: Offset) -> RecordAt {
         RecordAt { timestamp: Timestamp::NONE, offset, epoch: self.epoch() }
     }
 
+    /// What is found in the log, if consumers may see it.
     fn visible(
         &self,
+        high_watermark: Offset,
         look: impl Fn(&Log) -> Result<Option<RecordAt>, StorageError>,
     ) -> Result<Option<RecordAt>, PartitionError> {
         self.check_running()?;
         let Some(log) = self.log() else { return Ok(None) };
-        Ok(look(&log)?.filter(|found| found.offset < self.high_watermark()))
+        Ok(look(&log)?.filter(|found| found.offset < high_watermark))
     }
 }

@@ -5,11 +5,12 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
+use super::schedule_tests::NOW;
 use super::truncation_faults_tests::{Pair, RECORDS, Reason};
 use crate::io::faulty::FaultyDisk;
 use crate::metadata::Incarnation;
 use crate::replication::{
-    CountedFetch, FetchPosition, FetchingReplica, Floor, FollowerError, PartitionError,
+    CountedFetch, FetchPosition, FetchingReplica, Floor, FollowerError, Partition, PartitionError,
 };
 use crate::storage::StorageError;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
@@ -140,4 +141,41 @@ fn a_follower_fetches_while_the_leader_makes_its_epoch_durable() {
     assert!(leader.is_appendable());
     pair.leader.stop();
     pair.follower.stop();
+}
+
+/// A leader whose watermark is below the start of its epoch does not say which record is the last.
+fn check_no_end(leader: &Partition) {
+    let latest = leader.latest();
+    assert!(latest.is_err(), "{latest:?}");
+    let by_time = leader.latest_by_time();
+    assert!(by_time.is_err(), "{by_time:?}");
+}
+
+#[test]
+fn a_new_leader_tells_no_end_before_its_log_is_open_for_the_epoch() {
+    let mut held = 0;
+    loop {
+        let pair = Pair::new();
+        let follower = &pair.follower.partition;
+        let ask = || {
+            pair.follower_leads(LeaderEpoch(4));
+            // The former leader may have shown more than this replica knows to be committed.
+            check_no_end(follower);
+        };
+        let disk = pair.follower.disk.clone();
+        let removed = while_held((&disk, held), || pair.remove(Reason::Diverging), ask);
+        follower.open().unwrap();
+        if removed.is_some() {
+            check_no_end(follower);
+            let first = follower.first_at(NOW);
+            assert!(first.is_err(), "{first:?}");
+        }
+        pair.leader.stop();
+        pair.follower.stop();
+        if removed.is_none() {
+            break;
+        }
+        held += 1;
+    }
+    assert!(held > 2, "only {held} syncs");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::schedule_tests::{Broker, NOW, member, replica};
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{Clock, ManualClock, MemoryDisk, read_exact_at};
-use crate::metadata::Caching;
+use crate::metadata::{Caching, IsrMember};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::replication::{
     Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
@@ -174,19 +174,27 @@ impl Pair {
         append_to(&self.leader.partition, value).map(drop)
     }
 
+    /// Lets the follower learn that it leads an epoch with both brokers in sync, without using its
+    /// log.
+    pub(super) fn follower_leads(&self, epoch: LeaderEpoch) {
+        self.lead_by_follower(epoch, vec![member(&self.leader), member(&self.follower)]);
+    }
+
+    fn lead_by_follower(&self, epoch: LeaderEpoch, members: Vec<IsrMember>) {
+        let state = InSyncState { members, ..self.alone(epoch, 1) };
+        let assignment = Assignment {
+            leader: Some(self.follower.id),
+            leader_incarnation: self.follower.incarnation,
+            ..self.assignment(&self.follower, epoch, state)
+        };
+        self.follower.partition.assign(assignment, self.clock.monotonic());
+    }
+
     /// Lets the follower lead alone in an epoch, in which it commits a record. Returns the
     /// condition of its acknowledgement.
     pub(super) fn follower_commits(&self, epoch: LeaderEpoch) -> Target {
-        let (partition, members) = (&self.follower.partition, vec![member(&self.follower)]);
-        let state = InSyncState { members, ..self.alone(epoch, 1) };
-        partition.assign(
-            Assignment {
-                leader: Some(self.follower.id),
-                leader_incarnation: self.follower.incarnation,
-                ..self.assignment(&self.follower, epoch, state)
-            },
-            self.clock.monotonic(),
-        );
+        let partition = &self.follower.partition;
+        self.lead_by_follower(epoch, vec![member(&self.follower)]);
         partition.lead().unwrap();
         let next_offset = append_to(partition, 7).unwrap();
         self.follower.flush();
