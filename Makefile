@@ -271,7 +271,7 @@ test-disks: setup ## Runs the long disk tests: 90 fills of each file system, eve
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
-	STREAMLOG_FLIPS=all pytest -s tests/py/faults/flipped.py
+	STREAMLOG_FLIPS=all pytest -s tests/py/faults/test_flips.py
 
 test-model: ## Searches 12 million states of the replication model, then switches each rule off
 	cargo test --manifest-path model/Cargo.toml --locked -- --nocapture $(if $(TEST),--exact "$$TEST")

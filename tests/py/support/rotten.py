@@ -14,7 +14,7 @@ from kafka.errors import KafkaError as KafkaPythonError
 
 import streamlog
 
-__all__ = ["CLIENTS", "HEADER_BITS", "TOPIC", "Read", "batches", "fill", "is_durable"]
+__all__ = ["CLIENTS", "HEADER_BITS", "TOPIC", "Layout", "Read", "batches", "fill", "is_durable"]
 
 TOPIC = "rotten"
 HEADER_BITS = 61 * 8
@@ -27,21 +27,29 @@ QUIET_SECONDS = 3.0
 """The time without a record after which a client counts as stuck at damage."""
 
 
-def value_at(partition: int, offset: int) -> bytes:
-    """Returns the expected value; all have the same length, so that all partitions are alike."""
-    return b"%05d:%05d:" % (partition, offset) + b"v" * 24
+@dataclass(frozen=True)
+class Layout:
+    """The topic's partitions, and the sizes of a value and of a segment, in bytes."""
+
+    partitions: int
+    value_bytes: int
+    segment_bytes: int
+
+    def value(self, partition: int, offset: int) -> bytes:
+        """Returns the expected value; all have one length, so that all partitions are alike."""
+        return (b"%05d:%05d:" % (partition, offset)).ljust(self.value_bytes, b"v")
 
 
-def fill(address: str, partitions: int) -> None:
-    """Fills the topic: batches of a few records, in three segments, the last of which is active."""
+def fill(address: str, layout: Layout) -> None:
+    """Fills the topic: batches of a few records, in segments of which the last is active."""
     with streamlog.connect(address) as client:
-        config = {"segment.bytes": 1024}
-        client.admin.create_topic(TOPIC, partitions=partitions, config=config)
+        config = {"segment.bytes": layout.segment_bytes}
+        client.admin.create_topic(TOPIC, partitions=layout.partitions, config=config)
     producer = Producer({"bootstrap.servers": address, "linger.ms": 2000})
     for batch in range(BATCHES):
-        for partition in range(partitions):
+        for partition in range(layout.partitions):
             for number in range(RECORDS_PER_BATCH):
-                value = value_at(partition, batch * RECORDS_PER_BATCH + number)
+                value = layout.value(partition, batch * RECORDS_PER_BATCH + number)
                 producer.produce(TOPIC, value, partition=partition, timestamp=1_700_000_000_000)
         assert producer.flush(60) == 0
 
@@ -67,6 +75,7 @@ def batches(data_dir: Path, partition: int) -> Iterator[tuple[Path, int, int]]:
 class Read:
     """The records that a client read by partition, and the partitions that ended in errors."""
 
+    layout: Layout
     rows: dict[int, list[tuple[int, bytes]]] = field(default_factory=lambda: defaultdict(list))
     errors: dict[int, str] = field(default_factory=dict)
 
@@ -75,7 +84,7 @@ class Read:
         found = []
         for partition, rows in self.rows.items():
             for expected, (offset, value) in enumerate(rows):
-                if offset != expected or value != value_at(partition, offset):
+                if offset != expected or value != self.layout.value(partition, offset):
                     found.append((partition, offset, value))
         return found
 
@@ -84,9 +93,9 @@ class Read:
         return sum(len(rows) == RECORDS for rows in self.rows.values())
 
 
-def by_librdkafka(address: str, partitions: int) -> Read:
+def by_librdkafka(address: str, layout: Layout) -> Read:
     """Reads with librdkafka and its default options, which verify no checksums."""
-    read, left = Read(), set(range(partitions))
+    read, left = Read(layout), set(range(layout.partitions))
     options = {"bootstrap.servers": address, "group.id": "rot", "enable.partition.eof": True}
     consumer = Consumer({**options, "enable.auto.commit": False, "log_level": 0})
     try:
@@ -112,16 +121,16 @@ def by_librdkafka(address: str, partitions: int) -> Read:
     return read
 
 
-def by_kafka_python(address: str, partitions: int) -> Read:
+def by_kafka_python(address: str, layout: Layout) -> Read:
     """Reads with kafka-python, whose errors do not name the partition."""
-    read = Read()
+    read = Read(layout)
     consumer = KafkaConsumer(bootstrap_servers=address, enable_auto_commit=False)
     try:
-        places = [KafkaTopicPartition(TOPIC, number) for number in range(partitions)]
+        places = [KafkaTopicPartition(TOPIC, number) for number in range(layout.partitions)]
         consumer.assign(places)
         consumer.seek_to_beginning(*places)
         deadline = time.monotonic() + QUIET_SECONDS
-        while read.complete() < partitions and time.monotonic() < deadline:
+        while read.complete() < layout.partitions and time.monotonic() < deadline:
             try:
                 found = consumer.poll(timeout_ms=100, max_records=10_000)
             except KafkaPythonError:
@@ -135,12 +144,12 @@ def by_kafka_python(address: str, partitions: int) -> Read:
     return read
 
 
-def by_streamlog(address: str, partitions: int) -> Read:
+def by_streamlog(address: str, layout: Layout) -> Read:
     """Reads with streamlog's client; an error in a partition does not affect the others."""
-    read = Read()
+    read = Read(layout)
     with streamlog.connect(address) as client, client.consumer(TOPIC) as consumer:
         reading = consumer.until_end()
-        while sum(map(len, read.rows.values())) < partitions * RECORDS:
+        while sum(map(len, read.rows.values())) < layout.partitions * RECORDS:
             try:
                 message = next(reading)
             except StopIteration:
@@ -153,7 +162,7 @@ def by_streamlog(address: str, partitions: int) -> Read:
     return read
 
 
-CLIENTS: dict[str, Callable[[str, int], Read]] = {
+CLIENTS: dict[str, Callable[[str, Layout], Read]] = {
     "librdkafka": by_librdkafka,
     "kafka-python": by_kafka_python,
     "streamlog": by_streamlog,

@@ -1,28 +1,35 @@
 """Bits flip on the medium, before a start and under a running broker: no client reads wrong data.
 
-Every partition gets one flip. `STREAMLOG_FLIPS=all` flips every bit of headers, and 2,000 others
-in each situation; `STREAMLOG_SEED=n` repeats a failed run.
+Every partition gets one flip. `STREAMLOG_FLIPS=all` flips every bit of headers, and some thousand
+others in each situation; `STREAMLOG_SEED=n` repeats a failed run.
 """
 
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from py.support.broker import BrokerProcess, until
 from py.support.medium import flip
-from py.support.rotten import CLIENTS, HEADER_BITS, TOPIC, Read, batches, fill, is_durable
+from py.support.rotten import CLIENTS, HEADER_BITS, TOPIC, Layout, Read, batches, fill, is_durable
 
 IS_LONG = os.environ.get("STREAMLOG_FLIPS") == "all"
-PARTITIONS = 800 if IS_LONG else 120
-"""The number of flips side by side, one for each partition."""
-OTHERS = 2_000 if IS_LONG else PARTITIONS // 4
-"""The number of flips outside of headers."""
+LAYOUTS = {
+    "small segments": Layout(800 if IS_LONG else 120, value_bytes=36, segment_bytes=1024),
+    # Batches of 160 KB, of which the first eight are a closed segment. A broker checks the parts
+    # of a segment, of 1 MiB, one by one: a reader gets beyond a flip by stepping over a part.
+    "segments of several parts": Layout(
+        100 if IS_LONG else 24, value_bytes=40_000, segment_bytes=1_300_000
+    ),
+}
+"""The partitions, each of which gets a flip; every layout has batches of four records."""
 
 OCCASIONS = ["before a start", "before a start after a kill", "under a running broker"]
 
@@ -30,22 +37,26 @@ Place = tuple[str, int]
 """A file name and a bit."""
 
 
-def places(data_dir: Path, choice: random.Random) -> list[Place]:
+def places(data_dir: Path, choice: random.Random, flips: int) -> list[Place]:
     """Returns the bits to flip: those of headers, and others chosen by the seed."""
-    headers, bodies = [], []
+    headers: list[Place] = []
+    bodies: list[tuple[str, range]] = []
     for path, position, size in batches(data_dir, 0):
         bits = range(position * 8, (position + size) * 8)
         headers += [(path.name, bit) for bit in bits[:HEADER_BITS]]
-        bodies += [(path.name, bit) for bit in bits[HEADER_BITS:]]
+        bodies.append((path.name, bits[HEADER_BITS:]))
+    assert len({name for name, _ in bodies}) > 1, "no segment is closed"
+    others = 2_000 if IS_LONG else flips // 4
     if not IS_LONG:
-        headers = choice.sample(headers, PARTITIONS - OTHERS)
-    return headers + choice.sample(bodies, OTHERS)
+        headers = choice.sample(headers, flips - others)
+    in_bodies = choice.choices(bodies, k=others)
+    return headers + [(name, choice.choice(bits)) for name, bits in in_bodies]
 
 
-def rounds(found: list[Place]) -> Iterator[list[Place]]:
+def rounds(found: list[Place], size: int) -> Iterator[list[Place]]:
     """Yields as many bits at a time as there are partitions."""
-    for begin in range(0, len(found), PARTITIONS):
-        yield found[begin : begin + PARTITIONS]
+    for begin in range(0, len(found), size):
+        yield found[begin : begin + size]
 
 
 def flip_all(data_dir: Path, flips: list[Place]) -> bool:
@@ -67,16 +78,16 @@ def check(read: Read, client: str, flips: list[Place]) -> int:
     wrong = read.wrong()
     about = [(row, flips[row[0]]) for row in wrong[:5] if row[0] < len(flips)]
     assert not wrong, f"{client} gave out {len(wrong)} wrong records: {about}"
-    return PARTITIONS - read.complete()
+    return read.layout.partitions - read.complete()
 
 
-def live_through(broker: BrokerProcess, occasion: str, flips: list[Place]) -> None:
+def live_through(broker: BrokerProcess, occasion: str, layout: Layout, flips: list[Place]) -> None:
     """Flips the bits in one situation, and reads the rest with every client."""
     if occasion == "before a start":
         # Each of its partitions has files to sync, which takes a busy disk its time.
         assert broker.stop(120) == 0
     elif occasion == "before a start after a kill":
-        until(lambda: is_durable(broker.data_dir, PARTITIONS), 60)
+        until(lambda: is_durable(broker.data_dir, layout.partitions), 60)
         broker.kill()
     is_on_medium = flip_all(broker.data_dir, flips)
     print(f"{occasion}: flipped {'on the medium' if is_on_medium else 'in memory alone'}")
@@ -84,7 +95,7 @@ def live_through(broker: BrokerProcess, occasion: str, flips: list[Place]) -> No
         broker.start(120)
     refused: set[int] = set()
     for client, read_by in CLIENTS.items():
-        read = read_by(broker.address, PARTITIONS)
+        read = read_by(broker.address, layout)
         short = check(read, client, flips)
         print(f"{occasion}: {client} reads {short} of {len(flips)} damaged partitions in part")
         refused |= set(read.errors)
@@ -95,20 +106,25 @@ def live_through(broker: BrokerProcess, occasion: str, flips: list[Place]) -> No
     print(f"{occasion}: {len(listed)} of {len(flips)} are listed as damaged")
 
 
-@pytest.mark.timeout(36_000 if IS_LONG else 120)
+@pytest.mark.timeout(36_000 if IS_LONG else 240)
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("occasion", OCCASIONS)
-def test_no_client_gets_a_wrong_record_from_a_rotten_medium(tmp_path: Path, occasion: str) -> None:
+def test_no_client_gets_a_wrong_record_from_a_rotten_medium(
+    tmp_path: Path, occasion: str, layout: Layout
+) -> None:
     seed = int(os.environ.get("STREAMLOG_SEED", random.randrange(1 << 32)))
     print(f"STREAMLOG_SEED={seed}")
     with BrokerProcess(tmp_path / "model") as model:
-        fill(model.address, 1)
-        found = places(model.data_dir, random.Random(seed))
-    for number, flips in enumerate(rounds(found)):
+        fill(model.address, replace(layout, partitions=1))
+        found = places(model.data_dir, random.Random(seed), layout.partitions)
+    for number, flips in enumerate(rounds(found, layout.partitions)):
         with BrokerProcess(tmp_path / f"data-{number}") as broker:
-            fill(broker.address, PARTITIONS)
+            fill(broker.address, layout)
             for client, read_by in CLIENTS.items():
-                whole = read_by(broker.address, PARTITIONS).complete()
-                assert whole == PARTITIONS, (
+                whole = read_by(broker.address, layout).complete()
+                assert whole == layout.partitions, (
                     f"{client} reads {whole} partitions whole without a flip"
                 )
-            live_through(broker, occasion, flips)
+            live_through(broker, occasion, layout, flips)
+        # The long form would leave hundreds of directories.
+        shutil.rmtree(tmp_path / f"data-{number}")
