@@ -269,6 +269,7 @@ test-pythons: setup ## Runs the tests of the Python client with other versions: 
 
 test-disks: setup ## Runs the long disk tests: 90 fills of each file system, every bit flipped
 	STREAMLOG_FILLS=6 cargo test --locked --features $(LAYERS) --test it full_disk:: -- --nocapture
+	STREAMLOG_PARTITIONS=3000 cargo test --locked --features $(LAYERS) --test it disks::descriptors
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --lib every_bit
 	STREAMLOG_EVERY_BIT=1 cargo test --locked --features $(LAYERS) --test it disks::small_files
 	STREAMLOG_FLIPS=all pytest -s tests/py/faults/test_flips.py

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use streamlog::wire::ErrorCode;
 use tempfile::TempDir;
 
-use crate::support::{BrokerProcess, Connection, TOPIC, batch};
+use crate::support::{BrokerProcess, Connection, TOPIC, batch, try_create_topic};
 
 /// A broker with a record, and its data directory.
 struct World {
@@ -41,6 +42,11 @@ impl World {
     fn assert_stops(mut self, path: &Path) -> TempDir {
         let answer = self.client.produce(batch([1]), -1);
         assert!(!matches!(answer, Ok(Ok(_))), "acknowledged at {answer:?}");
+        self.assert_has_stopped(path)
+    }
+
+    /// Checks that the broker stops with the reason.
+    fn assert_has_stopped(self, path: &Path) -> TempDir {
         self.broker.await_log("the broker stops");
         let log = self.broker.log();
         let line = log.lines().find(|line| line.contains("the broker stops")).unwrap();
@@ -107,6 +113,18 @@ fn a_partition_removed_under_a_broker_acknowledges_no_more_records() {
     let partition = world.partition();
     remove_all(&partition);
     world.assert_stops(&partition);
+}
+
+#[test]
+fn no_change_of_the_metadata_is_acknowledged_into_removed_files() {
+    for is_whole in [true, false] {
+        let mut world = World::new(&[]);
+        let gone = if is_whole { world.data() } else { world.data().join("metadata") };
+        remove_all(&gone);
+        let answer = try_create_topic(&mut world.client, "another", 1);
+        assert!(!matches!(answer, Ok((ErrorCode::None, _))), "acknowledged: {answer:?}");
+        world.assert_has_stopped(&gone);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use streamlog::wire::join_group::{JoinGroupRequest, JoinGroupResponse, Protocol}
 use streamlog::wire::sync_group::{MemberAssignment, SyncGroupRequest};
 use streamlog::wire::{ErrorCode, Message};
 
-use super::three_brokers::{IDS, ThreeBrokers};
+use super::three_brokers::{IDS, ThreeBrokers, others};
 
 const TOPIC: &str = "consumed";
 /// The group with a member, and the one whose offsets are committed without members.
@@ -34,6 +34,9 @@ const SESSION_MS: i32 = 30_000;
 
 /// The words by which a broker reports that the log of a coordinator could not be loaded.
 const RELOADS: &str = "are read again in";
+
+/// The words by which it reports that it has loaded the groups.
+const LOADED: &str = "groups of __consumer_offsets-0 loaded";
 
 /// The coordinator of the group, once there is one.
 fn coordinator(cluster: &ThreeBrokers) -> i32 {
@@ -118,13 +121,16 @@ impl Member {
     }
 
     fn heartbeat(&self, cluster: &ThreeBrokers) -> ErrorCode {
-        let request = HeartbeatRequest {
+        ask(cluster, 4, &self.beat(), |answer| answer.error_code).error_code
+    }
+
+    fn beat(&self) -> HeartbeatRequest {
+        HeartbeatRequest {
             group_id: GROUP.to_owned(),
             generation_id: self.generation,
             member_id: self.id.clone(),
             ..Default::default()
-        };
-        ask(cluster, 4, &request, |answer| answer.error_code).error_code
+        }
     }
 }
 
@@ -248,4 +254,33 @@ fn a_consumer_goes_on_committing_when_its_coordinator_is_killed() {
     consumer.commit().unwrap();
     assert_eq!(committed(&cluster), 20, "{}", cluster.logs());
     consumer.close();
+}
+
+#[test]
+fn a_coordinator_goes_on_without_loading_its_groups_again_when_a_follower_is_killed() {
+    let mut cluster = ThreeBrokers::start(SETTINGS);
+    cluster.make_topic(TOPIC, 1);
+    let leader = coordinator(&cluster);
+    cluster.await_in_sync(OFFSETS, &IDS);
+    let member = Member::join(&cluster);
+    let mut connection = cluster.broker(leader).connect();
+    // Without the retries of a client: the coordinator must know the member at all times.
+    let mut beat = || connection.call(4, &member.beat()).unwrap().error_code;
+    let before = cluster.partitions(OFFSETS).remove(0);
+    let loads = cluster.log(leader).matches(LOADED).count();
+    assert!(loads > 0, "{}", cluster.log(leader));
+
+    for follower in others(leader) {
+        cluster.kill(follower);
+        assert_eq!(beat(), ErrorCode::None);
+        cluster.await_in_sync(OFFSETS, &others(follower));
+        assert_eq!(beat(), ErrorCode::None);
+        cluster.start_broker(follower);
+        cluster.await_in_sync(OFFSETS, &IDS);
+        assert_eq!(beat(), ErrorCode::None);
+    }
+    let after = cluster.partitions(OFFSETS).remove(0);
+    assert_eq!((after.leader_id, after.leader_epoch), (leader, before.leader_epoch));
+    let log = cluster.log(leader);
+    assert_eq!(log.matches(LOADED).count(), loads, "{log}");
 }

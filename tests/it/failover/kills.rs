@@ -1,10 +1,19 @@
 //! Brokers that are killed under load, and return.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use super::load::{Load, assert_kept, read_all};
 use super::three_brokers::{IDS, ThreeBrokers, others};
 use crate::support::batch;
 
 const TOPIC: &str = "replicated";
+/// The topic of a client without idempotence.
+const PLAIN: &str = "plain";
+
+/// The longest time for which that client produces.
+const PATIENCE: Duration = Duration::from_mins(3);
 
 #[test]
 fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
@@ -35,15 +44,29 @@ fn a_follower_killed_under_load_leaves_the_in_sync_set_and_returns_with_the_same
     let load = Load::start(cluster.client(), TOPIC);
     load.await_more(100);
 
-    let follower = others(cluster.leader(TOPIC))[0];
-    for _ in 0..2 {
-        cluster.kill(follower);
-        cluster.await_in_sync(TOPIC, &others(follower));
-        load.await_more(100);
-        cluster.start_broker(follower);
-        cluster.await_in_sync(TOPIC, &IDS);
-        load.await_more(100);
-    }
+    cluster.make_topic(PLAIN, 1);
+    let leaders = [cluster.leader(TOPIC), cluster.leader(PLAIN)];
+    let follower = IDS.into_iter().find(|id| !leaders.contains(id)).unwrap();
+    let mut plain = cluster.broker(leaders[1]).connect();
+    let (is_over, deadline) = (AtomicBool::new(false), Instant::now() + PATIENCE);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) && Instant::now() < deadline {
+                plain.send_batch_to(PLAIN, batch([7]), -1).unwrap();
+                let answer = plain.receive_offset().unwrap();
+                answer.expect("a client without idempotence stores it again after an error");
+            }
+        });
+        for _ in 0..2 {
+            cluster.kill(follower);
+            cluster.await_in_sync(TOPIC, &others(follower));
+            load.await_more(100);
+            cluster.start_broker(follower);
+            cluster.await_in_sync(TOPIC, &IDS);
+            load.await_more(100);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
     let acknowledged = load.stop();
 
     assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));

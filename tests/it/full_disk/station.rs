@@ -69,13 +69,18 @@ impl Station {
 
     /// Starts the broker.
     pub(super) fn start(&mut self) {
+        self.start_with(&[]);
+    }
+
+    /// Starts the broker with more settings.
+    pub(super) fn start_with(&mut self, settings: &[(&str, &str)]) {
         let mut config = BrokerConfig {
             listeners: Listener::alone("127.0.0.1", 0),
             engine: EngineConfig::at(self.volume.data()),
             shards: 1,
             ..BrokerConfig::default()
         };
-        config.set(SETTINGS.iter().copied()).unwrap();
+        config.set(SETTINGS.iter().chain(settings).copied()).unwrap();
         self.broker = Some(Broker::start(config).unwrap());
     }
 
@@ -101,6 +106,14 @@ impl Station {
     /// The broker's address.
     pub(super) fn address(&self) -> SocketAddr {
         self.broker.as_ref().unwrap().address()
+    }
+
+    /// The bytes of the topic's segments.
+    pub(super) fn log_bytes(&self) -> u64 {
+        let dir = self.volume.data().join(format!("{TOPIC}-0"));
+        let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        let segments = files.filter(|path| path.extension() == Some("log".as_ref()));
+        segments.map(|path| fs::metadata(path).unwrap().len()).sum()
     }
 
     pub(super) fn connect(&self) -> Connection {

@@ -26,6 +26,6 @@ pub(crate) use preload::Faults;
 pub(crate) use proxy::Proxy;
 pub(crate) use random::{Random, seeds};
 pub(crate) use topic_settings::{set_topic, topic_setting};
-pub(crate) use topics::create_topic;
+pub(crate) use topics::{create_topic, try_create_topic};
 pub(crate) use witness::Witness;
 pub(crate) use zookeeper::{ZooKeeper, ZooKeeperEnsemble};
