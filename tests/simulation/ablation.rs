@@ -44,6 +44,10 @@ const ELECTIONS_NOT_FOUND: &[ElectionRule] = &[
     ElectionRule::TwoReport,
     ElectionRule::FloorExcludes,
     ElectionRule::LastSetIsKept,
+    ElectionRule::LostDataExcludes,
+    ElectionRule::NobodyElse,
+    ElectionRule::LeaversStayEligible,
+    ElectionRule::MinimumAwaitsLeader,
 ];
 
 /// The rules whose absence harms no record in any seed; `docs/decisions/0023-simulation.md`, 0025

@@ -31,7 +31,7 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
         // Its lease may go on until it has noticed that. It registers again, or its session ends.
         return None;
     }
-    let evidence = Evidence { image, id: terms.id };
+    let evidence = Evidence { image, id: terms.id, rules: terms.rules };
     let mut next = next_state(state, &partition.replicas, evidence, terms);
     if terms.rules.may_change_set(next.leader) {
         next.eligible.retain(|replica| {
@@ -42,9 +42,9 @@ pub(super) fn elect(partition: &Partition, image: &Image, terms: Terms) -> Optio
         next.unvouched = None;
     }
     next.caching = rules::caching_by_setting(next.caching, terms.caches);
-    if rules::may_change_minimum(&next) && next.minimum != Some(minimum) {
+    if terms.rules.may_change_minimum(&next) && next.minimum != Some(minimum) {
         next.minimum = Some(minimum);
-        if !rules::keeps_eligible(next.isr.len(), minimum) {
+        if !terms.rules.keeps_eligible(next.isr.len(), minimum) {
             next.eligible.clear();
         }
     }
@@ -107,7 +107,8 @@ fn next_state(
     };
     let leader = isr.iter().find(leads_on).copied().or_else(|| preferred(replicas, &isr));
     if let Some(leader) = leader {
-        let mut next = with_members(state, isr, |broker| directory(evidence.image, broker));
+        let mut next =
+            with_members(state, (isr, terms.rules), |broker| directory(evidence.image, broker));
         if state.has_strangers() && unvouched.is_some() {
             // Any of the others may have more, however many are in sync: as after the rebuilding,
             // the high watermark stands still until all have reported.
@@ -125,7 +126,7 @@ fn next_state(
     let mut next = state.clone();
     if terms.rules.may_change_set(None) {
         let left = evidence.last_members(state);
-        next = with_members(state, left, |broker| directory(evidence.image, broker));
+        next = with_members(state, (left, terms.rules), |broker| directory(evidence.image, broker));
     } else if replicas.len() > 1 && evidence.have_all_lost_data(state) {
         // What a single replica has lost, nobody else has: what is left can be read.
         evidence.mark_lost_records(&mut next);
@@ -162,6 +163,10 @@ fn electable(
         if let Some(member) = preferred(replicas, &stayed) {
             return believed(vec![member]);
         }
+    }
+    if returned.is_empty() && terms.rules.may_elect_strangers() {
+        let live = replicas.iter().filter_map(|broker| registered(evidence.image, *broker));
+        return believed(live.take(1).collect());
     }
     let last_set = LastSet::of(state, terms.rules);
     if last_set.len() == 1 || !terms.rules.compares_ends() {

@@ -31,6 +31,7 @@ pub(super) struct Terms {
 pub(super) struct Evidence<'a> {
     pub(super) image: &'a Image,
     pub(super) id: (TopicId, PartitionIndex),
+    pub(super) rules: ElectionRules,
 }
 
 impl Evidence<'_> {
@@ -125,8 +126,9 @@ impl Evidence<'_> {
     /// Returns true if a live broker lacks the data that it had in the directory `recorded`.
     pub(super) fn has_lost_data(self, broker: BrokerId, recorded: Option<&DirectoryId>) -> bool {
         let registered = self.image.broker(broker);
-        registered
-            .is_some_and(|broker| rules::has_lost_data(recorded, &broker.registration, &self.id))
+        registered.is_some_and(|broker| {
+            self.rules.has_lost_data(recorded, &broker.registration, &self.id)
+        })
     }
 
     /// Returns true if the disk of a live broker has lost records of the partition.

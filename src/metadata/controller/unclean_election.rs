@@ -48,7 +48,7 @@ pub(in crate::metadata) fn elect_unclean(
         return Err(DecisionRefusal::Unneeded(other));
     }
     // One that has just returned may have all records: its report tells.
-    let evidence = Evidence { image: basis.image, id: terms.id };
+    let evidence = Evidence { image: basis.image, id: terms.id, rules: terms.rules };
     let last_set = LastSet::of(state, terms.rules);
     let mut unreported = unreported(state, &last_set, evidence).into_iter();
     let other = unreported.find(|other| *other != leader);

@@ -37,6 +37,14 @@ pub enum ElectionRule {
     MissingIsDamage,
     /// R28: before a broker registers, it looks for what its disk has lost.
     LossIsLookedFor,
+    /// R7: a broker that has lost the data of a partition is no member, and not elected.
+    LostDataExcludes,
+    /// R10: nobody from outside the in-sync and the eligible replicas is elected.
+    NobodyElse,
+    /// R13: the members that leave a set below its minimum stay eligible.
+    LeaversStayEligible,
+    /// R13: the minimum of a partition changes only while it has a leader that is believed.
+    MinimumAwaitsLeader,
 }
 
 /// The rules of elections in force.
@@ -127,6 +135,44 @@ impl ElectionRules {
         self.has(ElectionRule::LossIsLookedFor)
     }
 
+    /// R7: returns true if a registered broker lacks the data of a partition that it had in the
+    /// data directory `recorded`: it has returned with another directory, or its disk has lost
+    /// flushed records.
+    pub(in crate::metadata) fn has_lost_data(
+        self,
+        recorded: Option<&DirectoryId>,
+        registration: &Registration,
+        partition: &(TopicId, PartitionIndex),
+    ) -> bool {
+        // Without a recorded directory, nothing proves a loss.
+        let is_other = match (recorded, &registration.directory_id) {
+            (Some(recorded), Some(now)) => **recorded != **now,
+            _ => false,
+        };
+        let has_lost = registration.lost.contains(partition) || is_other;
+        has_lost && self.has(ElectionRule::LostDataExcludes)
+    }
+
+    /// R10: returns true if a replica may be elected that is neither in sync nor eligible.
+    pub(in crate::metadata) const fn may_elect_strangers(self) -> bool {
+        !self.has(ElectionRule::NobodyElse)
+    }
+
+    /// R13: returns true if the members that leave an in-sync set stay eligible, because the set
+    /// is below its minimum. The high watermark does not move then, so such a member holds all
+    /// records below the watermark until the set has its minimum again.
+    pub(in crate::metadata) const fn keeps_eligible(self, in_sync: usize, minimum: usize) -> bool {
+        in_sync < minimum && self.has(ElectionRule::LeaversStayEligible)
+    }
+
+    /// R13: returns true if the minimum of a partition may change, which requires that the
+    /// partition has a leader, and one that is believed. Otherwise its eligible replicas may be
+    /// needed, and a lower minimum would clear them.
+    pub(in crate::metadata) const fn may_change_minimum(self, state: &PartitionState) -> bool {
+        state.leader.is_some() && state.unvouched.is_none()
+            || !self.has(ElectionRule::MinimumAwaitsLeader)
+    }
+
     /// R21g: returns true if replicas may leave the in-sync and the eligible ones.
     pub(in crate::metadata) fn may_change_set(self, leader: Option<BrokerId>) -> bool {
         leader.is_some() || !self.has(ElectionRule::LastSetIsKept)
@@ -171,24 +217,6 @@ pub(in crate::metadata) fn may_have_members(state: &PartitionState, members: &[I
     state.unvouched.is_none() || members.iter().all(|member| state.isr.contains(member))
 }
 
-/// Rule R7: returns true if a registered broker lacks the data of a partition that it had in the
-/// data directory `recorded`: it has returned with another directory, or its disk has lost flushed
-/// records.
-pub(in crate::metadata) fn has_lost_data(
-    recorded: Option<&DirectoryId>,
-    registration: &Registration,
-    partition: &(TopicId, PartitionIndex),
-) -> bool {
-    if registration.lost.contains(partition) {
-        return true;
-    }
-    match (recorded, &registration.directory_id) {
-        (Some(recorded), Some(now)) => **recorded != **now,
-        // Without a recorded directory, nothing proves a loss.
-        _ => false,
-    }
-}
-
 /// Rule R7: returns true if a replica that has lost records, now the incarnation `own` in the data
 /// directory `directory`, can no longer be elected for the records that it had: it is neither a
 /// member of the in-sync set nor eligible, or an operator has it lead without them. It may then
@@ -221,18 +249,4 @@ pub(in crate::metadata) fn caching_by_setting(caching: Caching, is_set: Option<b
         (Caching::On, Some(false)) => Caching::Ending,
         (caching, _) => caching,
     }
-}
-
-/// Rule R13: returns true if the members that leave an in-sync set stay eligible, because the set
-/// is below its minimum. The high watermark does not move then, so such a member holds all records
-/// below the watermark until the set has its minimum again.
-pub(in crate::metadata) fn keeps_eligible(in_sync: usize, minimum: usize) -> bool {
-    in_sync < minimum
-}
-
-/// Rule R13: returns true if the minimum of a partition may change, which requires that the
-/// partition has a leader, and one that is believed. Otherwise its eligible replicas may be needed,
-/// and a lower minimum would clear them.
-pub(in crate::metadata) fn may_change_minimum(state: &PartitionState) -> bool {
-    state.leader.is_some() && state.unvouched.is_none()
 }

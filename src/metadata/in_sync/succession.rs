@@ -3,17 +3,17 @@
 use crate::metadata::image::{
     DirectoryId, EligibleReplica, Incarnation, IsrMember, PartitionState,
 };
-use crate::metadata::in_sync::rules;
+use crate::metadata::in_sync::ElectionRules;
 use crate::types::{BrokerId, LeaderEpoch};
 
 /// The minimum of a state that names none.
 const MINIMUM: usize = 1;
 
-/// The state with other members, all else being equal. `directory_of` is the registered data
+/// The state with other members, by these rules, all else being equal. `directory_of` is the registered data
 /// directory of a broker, with which new members join.
 pub(in crate::metadata) fn with_members(
     state: &PartitionState,
-    members: Vec<IsrMember>,
+    (members, rules): (Vec<IsrMember>, ElectionRules),
     directory_of: impl Fn(BrokerId) -> Option<DirectoryId>,
 ) -> PartitionState {
     let directory = |member: &IsrMember| {
@@ -21,7 +21,7 @@ pub(in crate::metadata) fn with_members(
         recorded.or_else(|| directory_of(member.broker))
     };
     let minimum = state.minimum.unwrap_or(MINIMUM);
-    let eligible = if rules::keeps_eligible(members.len(), minimum) {
+    let eligible = if rules.keeps_eligible(members.len(), minimum) {
         eligible(state, &members)
     } else {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use super::with_members;
 use crate::metadata::image::{Caching, DirectoryId, PartitionState};
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{ElectionRules, Incarnation, IsrMember};
 use crate::types::{BrokerId, LeaderEpoch};
 
 fn member(broker: i32, incarnation: i64) -> IsrMember {
@@ -32,7 +32,9 @@ fn state(minimum: usize) -> PartitionState {
 }
 
 fn changed(state: &PartitionState, members: &[IsrMember]) -> PartitionState {
-    with_members(state, members.to_vec(), |broker| Some(format!("now{broker}").into()))
+    with_members(state, (members.to_vec(), ElectionRules::ALL), |broker| {
+        Some(format!("now{broker}").into())
+    })
 }
 
 fn eligible(state: &PartitionState) -> Vec<(i32, &str)> {

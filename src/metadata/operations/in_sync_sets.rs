@@ -215,7 +215,7 @@ impl Metadata {
             let registration = &registered(broker)?.registration;
             registration.directory_id.as_deref().map(DirectoryId::from)
         };
-        let mut next = with_members(&state, change.members.clone(), directory);
+        let mut next = with_members(&state, (change.members.clone(), self.config.rules), directory);
         if change.ends_caching {
             next.caching = Caching::Off;
             next.caching_ended = Some(state.leader_epoch);
