@@ -8,7 +8,7 @@ import streamlog
 from differential.support.batches import batch_around
 from differential.support.connection import Connection
 from interop.support.driver import Driver
-from interop.support.framings import BYTES, FRAMINGS, RECORDS, STORED, Framing
+from interop.support.framings import BYTES, CODECS, FRAMINGS, RECORDS, STORED, Framing
 from py.support.broker import BrokerProcess
 
 PRODUCE, VERSION = 0, 7
@@ -37,9 +37,12 @@ def framed(observer: streamlog.Client, broker: BrokerProcess) -> dict[str, int]:
     codes = {}
     for number, framing in enumerate(FRAMINGS):
         observer.admin.create_topic(f"framing-{number}", partitions=1)
-        batch = batch_around(framing.stream(), len(RECORDS), attributes=framing.number)
-        codes[framing.cell] = produce(broker.address, f"framing-{number}", batch)
+        codes[framing.cell] = produce(broker.address, f"framing-{number}", batch_of(framing))
     return codes
+
+
+def batch_of(framing: Framing) -> bytes:
+    return batch_around(framing.stream(), len(RECORDS), attributes=framing.number)
 
 
 @pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.cell)
@@ -56,6 +59,18 @@ def test_a_framing_that_is_stored_is_read(driver: Driver, framing: Framing) -> N
     driver.open(f"framing-{FRAMINGS.index(framing)}")
     found = driver.read(len(RECORDS))
     assert [record.value for record in found] == [record.value for record in RECORDS]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_topic_of_a_codec_stores_and_refuses_the_same_framings_of_it(
+    observer: streamlog.Client, broker: BrokerProcess, codec: str
+) -> None:
+    topic = f"framings-of-{codec}"
+    observer.admin.create_topic(topic, partitions=1, config={"compression.type": codec})
+    for framing in FRAMINGS:
+        if framing.codec == codec:
+            expected = NO_ERROR if framing.is_stored else INVALID_RECORD
+            assert produce(broker.address, topic, batch_of(framing)) == expected, framing.cell
 
 
 def test_the_records_are_larger_than_the_blocks_of_every_codec() -> None:

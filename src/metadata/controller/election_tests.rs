@@ -10,7 +10,7 @@ use crate::metadata::image::{Caching, EligibleReplica, PartitionState};
 use crate::metadata::in_sync::rules::is_struck_out;
 use crate::metadata::layout::NodePath;
 use crate::metadata::values::encode_state;
-use crate::metadata::{Incarnation, IsrMember};
+use crate::metadata::{ElectionRule, Incarnation, IsrMember};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
 
 #[test]
@@ -241,6 +241,55 @@ fn a_lossy_replica_is_struck_out_once_nothing_counts_on_what_it_held() {
     cluster.broker_with_loss(2, 21, topic);
     cluster.settle();
     assert!(is_struck_out(&cluster.state(0), &own, "d2"));
+}
+
+/// A cluster of two replicas with a minimum of two, in whose in-sync set the first is alone.
+fn below_its_minimum(mut cluster: Cluster) -> Cluster {
+    (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2]]);
+    cluster.set("min.insync.replicas", "2");
+    cluster.settle();
+    cluster.broker_gone(2);
+    cluster.settle();
+    assert_eq!(isr(&cluster.state(0)), [(1, 10)]);
+    cluster
+}
+
+#[test]
+fn each_rule_prevents_the_election_of_a_replica_without_all_records_or_keeps_one_that_has_them() {
+    let mut cluster = Cluster::without(ElectionRule::LostDataExcludes);
+    cluster.broker(1, 10);
+    cluster.topic(&[&[1]]);
+    cluster.settle();
+    cluster.broker_on(1, 11, "new");
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), Some((1, 11)), "with an empty disk");
+
+    let mut cluster = Cluster::without(ElectionRule::NobodyElse);
+    cluster.set("min.insync.replicas", "1");
+    (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
+    cluster.topic(&[&[1, 2]]);
+    cluster.settle();
+    cluster.broker_gone(2);
+    cluster.settle();
+    cluster.broker(2, 21);
+    cluster.broker_gone(1);
+    cluster.settle();
+    assert_eq!(leader(&cluster.state(0)), Some((2, 21)), "from outside the in-sync set");
+
+    let mut cluster = below_its_minimum(Cluster::without(ElectionRule::LeaversStayEligible));
+    assert_eq!(eligible(&cluster.state(0)), [], "the second holds all committed records, too");
+
+    for (rule, left) in
+        [(None, vec![(2, "d2")]), (Some(ElectionRule::MinimumAwaitsLeader), Vec::new())]
+    {
+        let mut cluster = below_its_minimum(rule.map_or_else(Cluster::default, Cluster::without));
+        cluster.broker_gone(1);
+        cluster.settle();
+        cluster.set("min.insync.replicas", "1");
+        cluster.settle();
+        assert_eq!(eligible(&cluster.state(0)), left, "{rule:?}");
+    }
 }
 
 /// A broker of a random cluster: its incarnation, and its data directory.

@@ -9,8 +9,8 @@ use crate::types::{BrokerId, LeaderEpoch};
 /// The minimum of a state that names none.
 const MINIMUM: usize = 1;
 
-/// The state with other members, by these rules, all else being equal. `directory_of` is the registered data
-/// directory of a broker, with which new members join.
+/// The state with other members, by these rules, all else being equal. `directory_of` is the
+/// registered data directory of a broker, with which new members join.
 pub(in crate::metadata) fn with_members(
     state: &PartitionState,
     (members, rules): (Vec<IsrMember>, ElectionRules),

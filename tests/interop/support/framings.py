@@ -89,6 +89,14 @@ def _zstd_with_window(log: int) -> bytes:
     return packer.compress(BYTES) + packer.flush()
 
 
+def _zstd_with_dictionary_id() -> bytes:
+    """A frame that names a dictionary, which no reader has."""
+    magic, (descriptor, *rest) = _zstd()[:4], _zstd()[4:]
+    has_window = not descriptor & 0x20
+    head = bytes([descriptor | 1, *rest[:has_window], 7])
+    return magic + head + bytes(rest[has_window:])
+
+
 def _gzip_with_level_0() -> bytes:
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", compresslevel=0) as file:
@@ -115,6 +123,8 @@ FRAMINGS = (
     Framing("snappy", "Java's framing, one block", lambda: _java_snappy(len(BYTES))),
     Framing("snappy", "one bare block", lambda: bytes(snappy.compress(BYTES))),
     _refused("snappy", "the standard framing", _standard_snappy),
+    _refused("snappy", "Java's framing and zeros", lambda: _java_snappy(32 << 10) + bytes(8)),
+    _refused("snappy", "one bare block and zeros", lambda: snappy.compress(BYTES) + bytes(8)),
     Framing("lz4", "independent blocks of 64 KiB", _lz4),
     Framing("lz4", "independent blocks of 4 MiB", lambda: _lz4(size=lz4.frame.BLOCKSIZE_MAX4MB)),
     Framing("lz4", "blocks with checksums", lambda: _lz4(block_checksum=True)),
@@ -123,6 +133,7 @@ FRAMINGS = (
     _refused("lz4", "linked blocks", lambda: _lz4(block_linked=True)),
     _refused("lz4", "two frames", lambda: _lz4(BYTES[:HALF]) + _lz4(BYTES[HALF:])),
     _refused("lz4", "a skippable frame and another", lambda: _SKIPPABLE + _lz4()),
+    _refused("lz4", "a frame and zeros", lambda: _lz4() + bytes(8)),
     _refused("lz4", "the legacy frame", _legacy_lz4),
     Framing("zstd", "a frame with its size", _zstd),
     Framing("zstd", "a frame without its size", lambda: _zstd(size=False)),
@@ -133,5 +144,7 @@ FRAMINGS = (
     _refused("zstd", "two frames", lambda: _zstd(BYTES[:HALF]) + _zstd(BYTES[HALF:])),
     _refused("zstd", "a skippable frame and another", lambda: _SKIPPABLE + _zstd()),
     _refused("zstd", "a frame and a skippable one", lambda: _zstd() + _SKIPPABLE),
+    _refused("zstd", "a frame and zeros", lambda: _zstd() + bytes(8)),
+    _refused("zstd", "a frame that names a dictionary", _zstd_with_dictionary_id),
 )
 STORED = tuple(framing for framing in FRAMINGS if framing.is_stored)

@@ -107,11 +107,14 @@ fn a_start_nine_days_ahead_forgets_no_deletion_and_no_producer_before_the_grace_
     let clock = Arc::new(ManualClock::at(wall.plus(9 * DAY)));
     let broker = at(&clock, disk);
     let mut client = broker.connect();
+    assert_eq!(client.produce(after, -1).unwrap(), Ok(12), "a repetition that is stored already");
+    // More closed segments, so that a pass is due.
+    for number in 13..23 {
+        let batch = keyed(&format!("c{number}"), Some(&filling), number);
+        assert_eq!(client.produce(batch, -1).unwrap(), Ok(number.into()), "the producer is known");
+    }
     let_look(&clock);
     assert_eq!(first_keys(&mut client)[0], ("a".to_owned(), false), "{TOPIC}");
-    assert_eq!(client.produce(after, -1).unwrap(), Ok(12), "a repetition that is stored already");
-    let next = keyed("z", Some(b"3"), 13);
-    assert_eq!(client.produce(next, -1).unwrap(), Ok(13), "the producer is known");
     clock.advance(GRACE);
     await_first(&mut client, &clock, "b2", true);
     broker.stop().unwrap();
