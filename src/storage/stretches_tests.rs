@@ -11,7 +11,8 @@ use crate::types::Offset;
 /// Batches of equal size in the first segment, which is reopened for each flip.
 struct Rotten {
     world: World,
-    start: StartPoint,
+    /// After a clean stop, a kill, and a power cut.
+    starts: [StartPoint; 3],
     /// The size of a batch in bytes, and its records.
     size: u64,
     records: i64,
@@ -51,16 +52,20 @@ impl Rotten {
         }
         assert_eq!(log.checks().segment_bases().len(), if is_closed { 2 } else { 1 });
         let marks = log.close().unwrap();
-        let start = StartPoint::Clean { log_start: marks.log_start, log_end: marks.durable };
-        Self { world, start, size, records, batches }
+        let (log_start, durable) = (marks.log_start, marks.durable);
+        let unclean =
+            |same_boot| StartPoint::Unclean { log_start, durable, rebuild: durable, same_boot };
+        let clean = StartPoint::Clean { log_start, log_end: durable };
+        let starts = [clean, unclean(true), unclean(false)];
+        Self { world, starts, size, records, batches }
     }
 
     /// Opens the log with nothing verified and, if it is cold, with nothing in the page cache.
-    fn open(&self, is_cold: bool) -> Log {
+    fn open(&self, start: StartPoint, is_cold: bool) -> Log {
         if is_cold {
             self.world.disk.evict(&file(0, "log")).unwrap();
         }
-        self.world.open(self.start)
+        self.world.open(start)
     }
 
     fn flip(&self, number: i64, (byte, bit): (u64, u8)) {
@@ -69,23 +74,28 @@ impl Rotten {
     }
 
     /// Flips bits of the headers of these batches, and reads from each offset of the batch and from
-    /// the next one.
+    /// the base offset of every other batch.
     fn flip_headers(&self, numbers: &[i64]) {
         for number in numbers {
             for flip in FLIPS {
                 self.flip(*number, flip);
-                let first = number * self.records;
-                for from in first..=first + self.records {
-                    for is_cold in [false, true] {
-                        let what = format!("bit {flip:?} of batch {number} from {from}, {is_cold}");
-                        self.read(&self.open(is_cold), from, *number, &what);
-                        self.read_as_a_broker(&self.open(is_cold), from, *number, &what);
+                let within = *number * self.records..(*number + 1) * self.records;
+                let bases = (0..=self.batches).map(|batch| batch * self.records);
+                for from in within.chain(bases.filter(|base| *base != *number * self.records)) {
+                    let [clean, killed, cut] = self.starts;
+                    for (start, is_cold) in
+                        [(clean, false), (clean, true), (killed, true), (cut, true)]
+                    {
+                        let what = format!("bit {flip:?} of {number} from {from}, {start:?}");
+                        self.read(&self.open(start, is_cold), from, *number, &what);
+                        let log = self.open(start, is_cold);
+                        self.read_as_a_broker(&log, from, *number, &what);
                     }
                 }
                 self.flip(*number, flip);
             }
         }
-        let log = self.open(true);
+        let log = self.open(self.starts[0], true);
         assert_eq!(
             self.read_all(&log),
             (self.batches + 1) * self.records,

@@ -43,7 +43,7 @@ pub enum ElectionRule {
     NobodyElse,
     /// R13: the members that leave a set below its minimum stay eligible.
     LeaversStayEligible,
-    /// R13: the minimum of a partition changes only while it has a leader that is believed.
+    /// R13f: the minimum of a partition changes only while it has a leader that is believed.
     MinimumAwaitsLeader,
 }
 
@@ -165,7 +165,7 @@ impl ElectionRules {
         in_sync < minimum && self.has(ElectionRule::LeaversStayEligible)
     }
 
-    /// R13: returns true if the minimum of a partition may change, which requires that the
+    /// R13f: returns true if the minimum of a partition may change, which requires that the
     /// partition has a leader, and one that is believed. Otherwise its eligible replicas may be
     /// needed, and a lower minimum would clear them.
     pub(in crate::metadata) const fn may_change_minimum(self, state: &PartitionState) -> bool {
