@@ -79,6 +79,20 @@ def test_rows_are_what_messages_are(
     assert found[0]["timestamp"] == TIME
 
 
+def test_a_time_that_microseconds_cannot_hold_is_null(
+    streamlog_client: streamlog.Client, streamlog_topic: str
+) -> None:
+    last = (2**63 - 1) // 1000
+    config = {"message.timestamp.after.max.ms": 2**63 - 1}
+    streamlog_client.admin.create_topic(streamlog_topic, partitions=1, config=config)
+    with streamlog_client.producer() as producer:
+        for time in (0, last, last + 1, 2**63 - 1):
+            producer.send(streamlog_topic, b"x", timestamp=time)
+    (batch,) = streamlog_client.topic(streamlog_topic).arrow()
+    times = batch.column("timestamp").cast(pyarrow.int64()).to_pylist()
+    assert times == [0, last * 1000, None, None]
+
+
 def test_types_are_those_that_spark_takes(
     streamlog_client: streamlog.Client, streamlog_topic: str
 ) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 
 from py.support.proxy import Proxy
+from spark.reading.framing import read_exactly
 
 
 class CountingProxy(Proxy):
@@ -24,19 +25,8 @@ class CountingProxy(Proxy):
 
     def ask(self, client: socket.socket, broker: socket.socket) -> None:
         """Forwards requests: a length of four bytes, then the API key in two."""
-        while head := _read(client, 6):
+        while head := read_exactly(client, 6):
             length, api = struct.unpack(">ih", head)
             with self._lock:
                 self.requests[api] += 1
-            broker.sendall(head + _read(client, length - 2))
-
-
-def _read(peer: socket.socket, size: int) -> bytes:
-    """Reads exactly this many bytes, or none at the end of the connection."""
-    found = b""
-    while len(found) < size:
-        part = peer.recv(size - len(found))
-        if not part:
-            return b""
-        found += part
-    return found
+            broker.sendall(head + read_exactly(client, length - 2))

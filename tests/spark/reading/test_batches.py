@@ -11,6 +11,9 @@ import streamlog
 from py.support.broker import BrokerProcess
 from spark.reading.rows import fill, published, read, table
 
+LAST_MILLISECOND = (2**63 - 1) // 1000
+"""The last time that Spark's microseconds can hold, in the year 294247."""
+
 
 def test_a_table_has_every_record_with_all_columns(
     spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
@@ -25,6 +28,20 @@ def test_a_table_has_every_record_with_all_columns(
         assert row.timestamp.replace(tzinfo=UTC) == message.timestamp
         assert row.timestampType == 0
     assert frame.rdd.getNumPartitions() == 3
+
+
+def test_a_time_that_microseconds_cannot_hold_is_null(
+    spark: SparkSession, broker: BrokerProcess, client: streamlog.Client, topic: str
+) -> None:
+    config = {"message.timestamp.after.max.ms": 2**63 - 1}
+    client.admin.create_topic(topic, partitions=1, config=config)
+    with client.producer() as producer:
+        for time in (0, LAST_MILLISECOND, LAST_MILLISECOND + 1, 2**63 - 1):
+            producer.send(topic, b"%d" % time, timestamp=time)
+    found = table(spark, broker.address, subscribe=topic)
+    found = found.selectExpr("unix_millis(timestamp)", "timestampType").orderBy("offset")
+    times = [0, LAST_MILLISECOND, None, None]
+    assert [tuple(row) for row in found.collect()] == [(time, 0) for time in times]
 
 
 def test_headers_come_when_they_are_asked_for(
