@@ -1,5 +1,6 @@
 //! Records on the command line: encodings, delimiters, several topics.
 
+use std::fs;
 use std::process::Output;
 
 use super::on_a_cluster::CommandLine;
@@ -123,4 +124,35 @@ fn topics_are_read_by_regular_expressions_for_whole_names() {
     );
     let (code, words) = command_line.failure(&["consume", "a-.*", "-e"]);
     assert!(code == 2 && words.contains("topic 'a-.*'") && words.contains("; -r "), "{words}");
+}
+
+#[test]
+fn a_reader_says_which_records_are_lost_with_their_segment() {
+    let mut command_line = command_line(&["t", "-c", "segment.bytes=16384"]);
+    let lines: Vec<_> = (0..60).map(|number| format!("{number:0900}")).collect();
+    // Small batches, so that there are several segments.
+    let produce = ["produce", "t", "-X", "batch.size=2000"];
+    assert_eq!(said(command_line.run_with(&produce, &lines.join("\n"))), (0, String::new()));
+    command_line.stop();
+    let log = command_line.data().join("t-0");
+    let mut bases: Vec<i64> = fs::read_dir(&log)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().path().file_stem()?.to_str()?.parse().ok())
+        .collect();
+    bases.sort_unstable();
+    bases.dedup();
+    assert!(bases.len() > 2, "{bases:?}");
+    for name in ["log", "index", "timeindex"] {
+        let _ = fs::remove_file(log.join(format!("{:020}.{name}", 0)));
+    }
+    let data = command_line.data().to_str().unwrap().to_owned();
+    assert_eq!(command_line.run(&["log", "verify", &data]).status.code(), Some(1));
+
+    command_line.restart();
+    let (code, words) = command_line.failure(&["consume", "t", "-e"]);
+    assert!(words.contains("the records of t-0 from offset 0 on are damaged"), "{words}");
+    assert_eq!(code, 6);
+    let from = bases[1].to_string();
+    let rest = command_line.text(&["consume", "t", "-e", "--from", &from]);
+    assert_eq!(rest.lines().count(), lines.len() - usize::try_from(bases[1]).unwrap());
 }
