@@ -45,6 +45,10 @@ pub enum Failure {
     NoSpace,
     /// EPERM.
     NotPermitted,
+    /// EBUSY, as for the move of a directory that is a mount.
+    Busy,
+    /// EXDEV, as for a move to another file system.
+    CrossesDevices,
     /// EMFILE. A sync is not tried and loses nothing.
     TooManyOpenFiles,
     /// `sync_data`, `sync_dir` or `sync_filesystem` does nothing, and succeeds. Other calls are not
@@ -72,6 +76,8 @@ impl Failure {
             Self::InputOutput => Errno::EIO,
             Self::NoSpace => Errno::ENOSPC,
             Self::NotPermitted => Errno::EPERM,
+            Self::Busy => Errno::EBUSY,
+            Self::CrossesDevices => Errno::EXDEV,
             Self::TooManyOpenFiles => Errno::EMFILE,
             Self::Ignored | Self::Unnoticed | Self::ShortWrite(_) | Self::FlipBit { .. } => {
                 return None;

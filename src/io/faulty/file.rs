@@ -205,7 +205,13 @@ fn taken(failure: Option<Failure>, offered: usize, random: &mut SeededRandom) ->
         None | Some(Failure::Ignored | Failure::Unnoticed | Failure::FlipBit { .. }) => offered,
         Some(Failure::ShortWrite(limit)) => offered.min(limit),
         Some(Failure::InputOutput) => random.index(offered + 1),
-        Some(Failure::NoSpace | Failure::NotPermitted | Failure::TooManyOpenFiles) => 0,
+        Some(
+            Failure::NoSpace
+            | Failure::NotPermitted
+            | Failure::Busy
+            | Failure::CrossesDevices
+            | Failure::TooManyOpenFiles,
+        ) => 0,
     }
 }
 

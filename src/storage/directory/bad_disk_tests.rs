@@ -193,15 +193,22 @@ fn what_cannot_be_moved_is_left_alone_and_prevents_no_start() {
     stop(directory, 10);
     world.put("/data/notes.txt", b"immutable");
     world.put("/data/photos/1", b"of another user");
+    world.put("/data/subvolume/1", b"of another file system");
+    world.put("/data/volume/1", b"mounted");
     world.put("/data/\u{FFFD}/1", b"not UTF-8");
-    for name in ["/notes.txt", "/photos"] {
-        disk.inject(Fault::new(Operation::Rename, Failure::NotPermitted).on(name));
+    for (name, failure) in [
+        ("/notes.txt", Failure::NotPermitted),
+        ("/photos", Failure::NotPermitted),
+        ("/subvolume", Failure::CrossesDevices),
+        ("/volume", Failure::Busy),
+    ] {
+        disk.inject(Fault::new(Operation::Rename, failure).on(name));
     }
     let directory = world.open().unwrap();
     let report = directory.start_report();
     let left: Vec<_> = report.left_alone.iter().map(|(path, _)| path.clone()).collect();
-    let paths = ["/data/notes.txt", "/data/photos", "/data/\u{FFFD}"];
-    assert_eq!(left, paths.map(PathBuf::from));
+    let names = ["notes.txt", "photos", "subvolume", "volume", "\u{FFFD}"];
+    assert_eq!(left, names.map(|name| PathBuf::from("/data").join(name)));
     assert!(report.was_clean && report.quarantined.is_empty(), "{report:?}");
     assert_eq!(world.names("/data/quarantine"), [""; 0], "an empty directory is left behind");
     for path in left {

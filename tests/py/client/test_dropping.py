@@ -24,6 +24,7 @@ LOOPS = {
     "work queue": "for _ in streamlog.WorkQueue(client, topic, group=topic):",
     "producer": "for _ in [client.producer().send(topic, b'x')]:",
     "broker": "for _ in [streamlog.Broker().address]:",
+    "node": "for _ in [streamlog.Broker(nodes=2).nodes[1].address]:",
     "client": "for _ in [streamlog.connect(address)]:",
     "read": "for _ in client.topic(topic).read():",
     "reversed": "for _ in client.topic(topic).reversed():",
