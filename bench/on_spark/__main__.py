@@ -19,7 +19,7 @@ from on_spark.streaming import latency_rows, memory_rows
 from on_spark.triggers import trigger_rows
 from on_spark.writing import write_rows
 from py.support.broker import BrokerProcess
-from spark.reading.counting import CountingProxy
+from spark.reading.proxies import CountingProxy
 
 SECTIONS = ("memory", "read", "write", "exactly", "triggers", "latency")
 

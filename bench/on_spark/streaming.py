@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import streamlog
 from on_spark.reading import Row
-from spark.reading.counting import CountingProxy
+from spark.reading.proxies import CountingProxy
 
 __all__ = ["latency_rows", "memory_rows"]
 

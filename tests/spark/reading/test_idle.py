@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess, until
-from spark.reading.counting import CountingProxy
+from spark.reading.proxies import CountingProxy
 from spark.reading.rows import PATIENCE, Collected, Streamed, read
 
 IDLE_SECONDS = 8.0

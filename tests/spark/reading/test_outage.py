@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import streamlog
 from py.support.broker import BrokerProcess, until
+from spark.reading.proxies import Kind, SpoilingProxy
 from spark.reading.rows import PATIENCE, Collected, Streamed, fill, read, table
-from spark.reading.spoiling import Kind, SpoilingProxy
 
 _AWAY_SECONDS = float(os.environ.get("STREAMLOG_AWAY_SECONDS", "12"))
 """Longer than the timeout of any single call of the client."""

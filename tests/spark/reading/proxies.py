@@ -1,14 +1,14 @@
-"""A proxy in front of a broker that can spoil what it tells of a topic."""
+"""Proxies in front of a broker that read the frames of its protocol."""
 
 import socket
 import struct
 import threading
+from collections import Counter
 from typing import Literal, TypeAlias
 
 from py.support.proxy import Proxy
-from spark.reading.framing import read_exactly
 
-__all__ = ["Kind", "SpoilingProxy"]
+__all__ = ["CountingProxy", "Kind", "SpoilingProxy"]
 
 Kind: TypeAlias = Literal["empty", "unknown"]
 
@@ -17,6 +17,29 @@ _FIRST_FLEXIBLE = 9
 _UNKNOWN_TOPIC = struct.pack(">h", 3)
 _TAIL = {9: 5, 10: 5, 11: 1, 12: 1, 13: 3}
 """The bytes after the topics, by version: permissions, tagged fields, an error."""
+
+
+class CountingProxy(Proxy):
+    """Forwards requests to a broker, and counts them by API key."""
+
+    def __init__(self) -> None:
+        """Binds a free port."""
+        super().__init__()
+        self.requests: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def counted(self) -> Counter[int]:
+        """The requests counted so far."""
+        with self._lock:
+            return self.requests.copy()
+
+    def ask(self, client: socket.socket, broker: socket.socket) -> None:
+        """Forwards requests: a length of four bytes, then the API key in two."""
+        while head := _read_exactly(client, 6):
+            length, api = struct.unpack(">ih", head)
+            with self._lock:
+                self.requests[api] += 1
+            broker.sendall(head + _read_exactly(client, length - 2))
 
 
 class SpoilingProxy(Proxy):
@@ -37,17 +60,17 @@ class SpoilingProxy(Proxy):
 
     def ask(self, client: socket.socket, broker: socket.socket) -> None:
         """Forwards requests, and notes the versions of those for metadata."""
-        while head := read_exactly(client, 12):
+        while head := _read_exactly(client, 12):
             length, api, version, correlation_id = struct.unpack(">ihh4s", head)
             if api == _METADATA:
                 with self._lock:
                     self._versions[client, correlation_id] = version
-            broker.sendall(head + read_exactly(client, length - 8))
+            broker.sendall(head + _read_exactly(client, length - 8))
 
     def answer(self, broker: socket.socket, client: socket.socket) -> None:
         """Forwards responses, some of them spoilt."""
-        while head := read_exactly(broker, 4):
-            answer = read_exactly(broker, *struct.unpack(">i", head))
+        while head := _read_exactly(broker, 4):
+            answer = _read_exactly(broker, *struct.unpack(">i", head))
             with self._lock:
                 version = self._versions.pop((client, answer[:4]), None)
                 if version is not None and self.kind and self._name in answer:
@@ -66,3 +89,14 @@ class SpoilingProxy(Proxy):
         if self.kind == "empty":
             return before + b"\x01" + answer[-_TAIL[version] :]
         return before + b"\x02" + _UNKNOWN_TOPIC + after
+
+
+def _read_exactly(peer: socket.socket, size: int) -> bytes:
+    """Reads exactly this many bytes, or none at the end of the connection."""
+    found = b""
+    while len(found) < size:
+        part = peer.recv(size - len(found))
+        if not part:
+            return b""
+        found += part
+    return found
