@@ -73,6 +73,7 @@ ROWS = [
     ),
     Row("latency", False, ("latency", "--rate", "2000", "--records", "1500")),
     Row("latency, flushed", True, ("latency", "--rate", "300", "--records", "300")),
+    Row("one in flight, flushed", True, ("spread", "--partitions", "1", "--records", "4000")),
 ]
 
 
@@ -89,6 +90,9 @@ def measure(server: Server, row: Row, place: Place) -> dict[str, float]:
     if row.load[0] == "latency":
         # At a given rate, the time per record includes idle time.
         del figures["cpu_ns"]
+    if row.load[0] == "spread":
+        # Each record is read before the next one is sent.
+        return {"p50_us": figures["produce_p50_us"], "cpu_ns": figures["cpu_ns"]}
     return figures
 
 
@@ -118,8 +122,10 @@ def main() -> None:
     parser.add_argument("--row", action="append", help="a row's name; all when left out")
     parser.add_argument("--data", type=Path, default=BUILT, help="on the disk to be measured")
     parser.add_argument("--realtime", action="store_true", help="before all other processes")
+    parser.add_argument("--all-cores", action="store_true", help="for server and load alike")
     options = parser.parse_args()
-    place = Place(options.data, REALTIME if options.realtime else ())
+    priority = REALTIME if options.realtime else ()
+    place = Place(options.data, priority, is_pinned=not options.all_cores)
     print(f"| row | figure | ruler | {' | '.join(options.servers)} |")
     print("|---" * (3 + len(options.servers)) + "|")
     for row in ROWS:

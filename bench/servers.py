@@ -36,10 +36,20 @@ class Server:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of servers: a directory on the disk to measure, and a command prefix."""
+    """The place of servers and load: a directory on the disk to measure, and their scheduling."""
 
     data: Path
     priority: tuple[str, ...] = ()
+    is_pinned: bool = True
+    """True if server and load have a core each; otherwise both use all cores."""
+
+    def server(self, *command: str) -> list[str]:
+        """Returns the command of a server in this place."""
+        return [*(SERVER_CORE if self.is_pinned else ()), *self.priority, *command]
+
+    def load(self, *command: str) -> list[str]:
+        """Returns the command of a load in this place."""
+        return [*(LOAD_CORE if self.is_pinned else ()), *self.priority, *command]
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,8 @@ class Running:
 
     def load(self, *options: str) -> dict[str, float]:
         """Runs the load, and returns its figures with the server's processor time."""
-        command = [*LOAD_CORE, *self.place.priority, str(BUILT / "load"), self.address]
-        command += [*options, *self.load_options, "--pid", str(self.pid)]
+        command = self.place.load(str(BUILT / "load"), self.address, *options)
+        command += [*self.load_options, "--pid", str(self.pid)]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         figures: dict[str, float] = json.loads(done.stdout)
         return figures
@@ -115,9 +125,7 @@ def serving(
     """Runs the server in this directory, and stops it cleanly at the end of the block."""
     options = server.flushed if flushed else server.cached
     command = [part.replace("{data}", str(data)) for part in (*server.command, *options)]
-    process = subprocess.Popen(
-        [*SERVER_CORE, *place.priority, *command], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(place.server(*command), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         ready = process.stdout.readline().split()

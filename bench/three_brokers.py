@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from servers import BENCH, BROKER, BUILT, LOAD_CORE, Place
+from servers import BENCH, BROKER, BUILT, Place
 
 import streamlog
 from cluster.zookeeper import answers, any_port, command_line, write_config
@@ -130,7 +130,7 @@ class ThreeBrokers:
     def load(self, topic: str, *options: str) -> dict[str, float]:
         """Runs the load on a topic's leader, with `acks=all`, and returns its figures."""
         address = self.members[self.leader(topic)].address
-        command = [*LOAD_CORE, *self._place.priority, str(BUILT / "load"), address, *options]
+        command = self._place.load(str(BUILT / "load"), address, *options)
         command += ["--topic", topic, "--acks", "-1"]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         figures: dict[str, float] = json.loads(done.stdout)

@@ -30,6 +30,8 @@ GATES: dict[tuple[str, str], Gate] = {
     ("latency", "p99_us"): at_most(2),
     ("latency, flushed", "p50_us"): at_most(1.3),
     ("latency, flushed", "p99_us"): at_most(2),
+    ("one in flight, flushed", "p50_us"): at_most(1.15),
+    ("one in flight, flushed", "cpu_ns"): at_most(1.5),
 }
 
 
