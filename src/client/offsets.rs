@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::client::ClientError;
-use crate::client::cluster::{Brokers, Deadline};
+use crate::client::cluster::{Brokers, Deadline, Role};
 use crate::config::HostPort;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
 use crate::wire::list_offsets::{EARLIEST, LATEST, RequestPartition, RequestTopic};
@@ -104,7 +104,8 @@ async fn look_up(
     }
     let mut found = Vec::with_capacity(asked.len());
     for (leader, rows) in by_leader {
-        let answer = brokers.call(&leader, &request(&rows)).await?;
+        let role = Role::Leader(rows.iter().map(|row| row.partition.clone()).collect());
+        let answer = brokers.call_in_role(&leader, role, &request(&rows)).await?;
         read(&answer, may_miss, &mut found)?;
     }
     Ok(found)

@@ -18,7 +18,7 @@ use super::records::EncodedFrame;
 use super::{ApiKey, Layout, Reader, Wire, WireError, Writer};
 
 /// The body of a request, with its API, its supported versions, and the type of its response.
-pub trait Message: Wire {
+pub trait Message: Wire + Send + Sync {
     /// The API.
     const KEY: ApiKey;
 
@@ -26,7 +26,7 @@ pub trait Message: Wire {
     const VERSIONS: RangeInclusive<i16>;
 
     /// The body of the response.
-    type Response: Wire;
+    type Response: Wire + Send;
 }
 
 /// The header of a request.

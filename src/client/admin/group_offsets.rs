@@ -83,10 +83,8 @@ impl AdminCalls {
         let name = group.to_owned();
         self.with_brokers("reading a group's offsets", async move |brokers, deadline| {
             let request = committed::question(&name, None);
-            let asking = || async {
-                let coordinator = brokers.coordinator(&name).await?;
-                committed::read(&brokers.call(&coordinator, &request).await?)
-            };
+            let asking =
+                || async { committed::read(&brokers.call_coordinator(&name, &request).await?) };
             brokers.until(deadline, &[], asking).await
         })
     }
@@ -181,10 +179,8 @@ impl AdminCalls {
                 }
                 _ => {}
             }
-            let asking = || async {
-                let coordinator = brokers.coordinator(&name).await?;
-                committed::check(&brokers.call(&coordinator, &request).await?)
-            };
+            let asking =
+                || async { committed::check(&brokers.call_coordinator(&name, &request).await?) };
             brokers.until(deadline, &[], asking).await
         })
     }

@@ -95,8 +95,7 @@ impl AdminCalls {
         };
         self.with_brokers("describing a group", async move |brokers, deadline| {
             let asking = || async {
-                let coordinator = brokers.coordinator(&name).await?;
-                let answer = brokers.call(&coordinator, &request).await?;
+                let answer = brokers.call_coordinator(&name, &request).await?;
                 let row = answer.groups.into_iter().next().ok_or_else(|| unanswered(&name))?;
                 ClientError::check(row.error_code, &name, row.error_message.as_deref())?;
                 Ok(row)
@@ -115,8 +114,7 @@ impl AdminCalls {
         let request = DeleteGroupsRequest { groups_names: vec![name.clone()] };
         self.with_brokers("deleting a group", async move |brokers, deadline| {
             let asking = || async {
-                let coordinator = brokers.coordinator(&name).await?;
-                let answer = brokers.call(&coordinator, &request).await?;
+                let answer = brokers.call_coordinator(&name, &request).await?;
                 let row = answer.results.first().ok_or_else(|| unanswered(&name))?;
                 match row.error_code {
                     ErrorCode::NonEmptyGroup => {

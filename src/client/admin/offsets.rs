@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::client::ClientError;
 use crate::client::admin::handle::{AdminCalls, unanswered};
+use crate::client::cluster::Role;
 use crate::client::error::topic_name;
 #[cfg(feature = "cli")]
 use crate::client::offsets::known_offsets;
@@ -85,7 +86,8 @@ impl AdminCalls {
             let topics = [partition.topic.clone()];
             let asking = || async {
                 let leader = brokers.leader(&partition.topic, partition.partition).await?;
-                let answer = brokers.call(&leader, &request).await?;
+                let answer =
+                    brokers.call_in_role(&leader, Role::leader(&partition), &request).await?;
                 let row = answer.topics.first().and_then(|topic| topic.partitions.first());
                 let row = row.ok_or_else(|| unanswered(&about))?;
                 ClientError::check(row.error_code, &about, None)?;

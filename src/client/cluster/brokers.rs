@@ -10,8 +10,9 @@ use tokio::time::timeout;
 
 use super::monitor::Monitor;
 use super::named_leader::NamedLeader;
+use super::roles::Role;
 use super::topology::{TopicInfo, Topology};
-use crate::client::error::{Attempt, Remedy};
+use crate::client::error::Remedy;
 use crate::client::{ClientConfig, ClientError};
 use crate::config::{HostPort, nearest};
 use crate::io::Clock;
@@ -20,7 +21,10 @@ use crate::link::{
 };
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
-use crate::wire::{ApiKey, FindCoordinatorRequest, Message, MetadataRequest, MetadataResponse};
+use crate::wire::{
+    ApiKey, FindCoordinatorRequest, FindCoordinatorResponse, Message, MetadataRequest,
+    MetadataResponse,
+};
 
 /// The cluster state shared by all tasks of a client.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ pub(crate) struct Brokers {
     monitor: Arc<Monitor>,
     topology: ArcSwap<Topology>,
     /// The broker that answered the last request for which any broker would do.
-    answered_last: ArcSwapOption<HostPort>,
+    pub(super) answered_last: ArcSwapOption<HostPort>,
     connections: Mutex<HashMap<HostPort, Arc<SharedConnection>>>,
 }
 
@@ -128,41 +132,13 @@ impl Brokers {
         Ok(connection.submit(request)?.answer().await?)
     }
 
-    /// Sends a request that may be repeated to one broker after another until one answers. An error
-    /// other than of connecting ends the search. Each broker gets an equal share of the default
-    /// timeout, so that one broker that hangs cannot use up all of it.
-    pub(crate) async fn call_any<R: Message>(
-        &self,
-        request: &R,
-    ) -> Result<R::Response, ClientError> {
-        let mut tried: Vec<Attempt> = Vec::new();
-        let candidates = self.candidates();
-        let share = self.config.timeout / u32::try_from(candidates.len().max(1)).unwrap_or(1);
-        for address in candidates {
-            match timeout(share, self.call(&address, request)).await {
-                Ok(Err(ClientError::Connect { tried: more })) => tried.extend(more),
-                Ok(outcome) => {
-                    if outcome.is_ok() {
-                        self.answered_last.store(Some(Arc::new(address)));
-                    }
-                    return outcome;
-                }
-                Err(_) => {
-                    let reason = format!("no answer within {share:.1?}");
-                    tried.push(Attempt::answered_not(&address, reason));
-                }
-            }
-        }
-        Err(ClientError::Connect { tried })
-    }
-
     /// Sends a request to the controller, or to any broker while no controller is known.
     pub(crate) async fn call_controller<R: Message>(
         &self,
         request: &R,
     ) -> Result<R::Response, ClientError> {
         match self.topology().controller() {
-            Some(address) => self.call(address, request).await,
+            Some(address) => self.call_in_role(address, Role::Controller, request).await,
             None => self.call_any(request).await,
         }
     }
@@ -184,47 +160,26 @@ impl Brokers {
 
     /// Returns the address of a group's coordinator.
     pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
-        let request = FindCoordinatorRequest {
-            key: group.to_owned(),
-            coordinator_keys: vec![group.to_owned()],
-            ..FindCoordinatorRequest::default()
-        };
-        let answer = self.call_any(&request).await?;
-        let (code, words, host, port) = match answer.coordinators.first() {
-            Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
-            None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
-        };
-        ClientError::check(code, "finding the group's coordinator", words)?;
-        Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
+        read_coordinator(&self.call_any(&coordinator_of(group)).await?)
     }
 
-    /// Makes the first contact: each bootstrap address has an equal share of the remaining time.
-    ///
-    /// # Errors
-    /// [`ClientError::Connect`] with every address and the reason it failed.
-    pub(crate) async fn find(&self) -> Result<(), ClientError> {
-        let mut tried = Vec::new();
-        let addresses = &self.config.bootstrap;
-        let deadline = self.deadline("connecting", self.config.timeout);
-        for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
-            let left = deadline.end.saturating_sub(self.clock().monotonic());
-            let share = left / u32::try_from(untried).unwrap_or(u32::MAX);
-            let request =
-                MetadataRequest { topics: Some(Vec::new()), ..MetadataRequest::default() };
-            match timeout(share, self.call(address, &request)).await {
-                Ok(Ok(answer)) => {
-                    self.learn(&answer);
-                    return Ok(());
-                }
-                Ok(Err(ClientError::Connect { tried: more })) => tried.extend(more),
-                Ok(Err(error)) => return Err(error),
-                Err(_) => {
-                    let reason = format!("no answer within {share:.1?}");
-                    tried.push(Attempt::answered_not(address, reason));
-                }
-            }
-        }
-        Err(ClientError::Connect { tried })
+    /// As `coordinator`, as the broker at `address` says.
+    pub(super) async fn coordinator_by(
+        &self,
+        address: &HostPort,
+        group: &str,
+    ) -> Result<HostPort, ClientError> {
+        read_coordinator(&self.call(address, &coordinator_of(group)).await?)
+    }
+
+    /// Sends a request to the coordinator of a group.
+    pub(crate) async fn call_coordinator<R: Message>(
+        &self,
+        group: &str,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        let coordinator = self.coordinator(group).await?;
+        self.call_in_role(&coordinator, Role::Coordinator(group), request).await
     }
 
     /// Requests metadata of `topics`: `None` asks for all topics, an empty list for the brokers
@@ -273,7 +228,7 @@ impl Brokers {
         });
     }
 
-    fn learn(&self, answer: &MetadataResponse) {
+    pub(super) fn learn(&self, answer: &MetadataResponse) {
         self.topology.rcu(|known| {
             let mut next = Topology::clone(known);
             next.update(answer);
@@ -388,21 +343,6 @@ impl Brokers {
         }
     }
 
-    /// The brokers to contact: first the one that answered last, so that a broker that is down or
-    /// hangs delays one call and not each; then those of the cached metadata, and the bootstrap
-    /// addresses.
-    pub(super) fn candidates(&self) -> Vec<HostPort> {
-        let (topology, answered_last) = (self.topology(), self.answered_last.load_full());
-        let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
-        for address in &self.config.bootstrap {
-            if !candidates.contains(address) {
-                candidates.push(address.clone());
-            }
-        }
-        candidates.sort_by_key(|address| answered_last.as_deref() != Some(address));
-        candidates
-    }
-
     fn shared_connection(&self, address: &HostPort) -> Arc<SharedConnection> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || Arc::new(SharedConnection::new(address.clone(), self.connector.clone()));
@@ -428,8 +368,25 @@ impl Brokers {
     }
 }
 
+fn coordinator_of(group: &str) -> FindCoordinatorRequest {
+    FindCoordinatorRequest {
+        key: group.to_owned(),
+        coordinator_keys: vec![group.to_owned()],
+        ..FindCoordinatorRequest::default()
+    }
+}
+
+fn read_coordinator(answer: &FindCoordinatorResponse) -> Result<HostPort, ClientError> {
+    let (code, words, host, port) = match answer.coordinators.first() {
+        Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
+        None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
+    };
+    ClientError::check(code, "finding the group's coordinator", words)?;
+    Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
+}
+
 /// The request for metadata of `topics`, of all if there is no list.
-fn metadata_of(topics: Option<&[TopicName]>, may_create: bool) -> MetadataRequest {
+pub(super) fn metadata_of(topics: Option<&[TopicName]>, may_create: bool) -> MetadataRequest {
     let row = |name: &TopicName| RequestTopic {
         name: Some(name.as_str().to_owned()),
         ..RequestTopic::default()

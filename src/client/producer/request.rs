@@ -9,7 +9,7 @@ use super::delivery::BatchAck;
 use super::packed::Packed;
 use super::splitting::Refused;
 use crate::client::ClientError;
-use crate::client::cluster::{Brokers, NamedLeader};
+use crate::client::cluster::{Brokers, NamedLeader, Role};
 use crate::config::HostPort;
 use crate::link::{Connection, PendingWrite, Reply};
 use crate::types::{Offset, PartitionIndex, Timestamp, TopicName, TopicPartition};
@@ -90,9 +90,9 @@ impl Shipment {
     ) -> Vec<Returned> {
         match sent {
             Sent::Awaiting(reply) => {
-                let leader = (address, Duration::ZERO);
-                let answer = reply.answer_within(limit);
-                let answer = brokers.answer_of_leader(leader, || self.partitions(), answer).await;
+                let (leader, answer) = ((address, Duration::ZERO), reply.answer_within(limit));
+                let role = || Role::Leader(self.partitions());
+                let answer = brokers.answer_in_role(leader, role, answer).await;
                 let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
                 brokers.monitor().throttled(address, delay_ms);
                 if let Ok(answer) = &answer {

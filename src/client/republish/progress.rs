@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::raw::RawReader;
 use super::stamp::{OffsetUnit, Stamp};
-use crate::client::cluster::Brokers;
+use crate::client::cluster::{Brokers, Role};
 use crate::client::offsets::{OffsetQuery, list_offsets};
 use crate::client::{Call, ClientError, ConfigEntry};
 use crate::record::Batches;
@@ -77,7 +77,7 @@ async fn taken(
     let request = DescribeProducersRequest { topics: vec![row] };
     let asking = || async {
         let leader = brokers.leader(topic, target.partition).await?;
-        let answer = brokers.call(&leader, &request).await?;
+        let answer = brokers.call_in_role(&leader, Role::leader(target), &request).await?;
         let mut rows = answer.topics.into_iter().flat_map(|topic| topic.partitions);
         let Some(row) = rows.next() else { return Ok(Vec::new()) };
         ClientError::check(row.error_code, &target.to_string(), row.error_message.as_deref())?;

@@ -1,4 +1,4 @@
-//! Consumer groups whose coordinator is killed.
+//! Consumer groups whose coordinator is killed or paused.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use streamlog::client::{
-    Client, Commit, ConsumerConfig, GroupConfig, ProducerConfig, ProducerRecord,
+    Client, Commit, Consumer, ConsumerConfig, GroupConfig, ProducerConfig, ProducerRecord,
 };
 use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::find_coordinator::FindCoordinatorRequest;
@@ -230,19 +230,23 @@ fn a_killed_coordinator_loses_neither_acknowledged_commits_nor_members_that_hear
     assert!(!cluster.logs().contains(RELOADS), "{}", cluster.logs());
 }
 
+/// A member of a group that commits when it is told to.
+fn consumer(client: &Client) -> Consumer {
+    let group = GroupConfig {
+        id: Some(COMMITTED.to_owned()),
+        commit: Commit::Manual,
+        ..GroupConfig::default()
+    };
+    client.consumer(&[TOPIC], ConsumerConfig { group, ..ConsumerConfig::default() }).unwrap()
+}
+
 #[test]
 fn a_consumer_goes_on_committing_when_its_coordinator_is_killed() {
     let mut cluster = ThreeBrokers::start(SETTINGS);
     cluster.make_topic(TOPIC, 1);
     let client = cluster.client();
     publish(&client, 40);
-    let group = GroupConfig {
-        id: Some(COMMITTED.to_owned()),
-        commit: Commit::Manual,
-        ..GroupConfig::default()
-    };
-    let config = ConsumerConfig { group, ..ConsumerConfig::default() };
-    let consumer = client.consumer(&[TOPIC], config).unwrap();
+    let consumer = consumer(&client);
     let mut messages = consumer.until_end().unwrap();
     messages.by_ref().take(10).for_each(|message| drop(message.unwrap()));
     consumer.commit().unwrap();
@@ -254,6 +258,31 @@ fn a_consumer_goes_on_committing_when_its_coordinator_is_killed() {
     consumer.commit().unwrap();
     assert_eq!(committed(&cluster), 20, "{}", cluster.logs());
     consumer.close();
+}
+
+#[test]
+fn members_and_administration_leave_a_coordinator_that_is_paused_once_there_is_another() {
+    let session = "zookeeper.session.timeout.ms=2000";
+    let cluster = ThreeBrokers::start(&[SETTINGS, &[session]].concat());
+    cluster.make_topic(TOPIC, 1);
+    // All would wait for the answers of the paused broker for as long.
+    let client = cluster.client_with(|config| config.request_timeout = Duration::from_mins(10));
+    publish(&client, 30);
+    let consumer = consumer(&client);
+    let take = || drop(consumer.next(Some(PATIENCE)).unwrap().unwrap());
+    take();
+    consumer.commit().unwrap();
+    cluster.await_in_sync(OFFSETS, &IDS);
+
+    let paused = cluster.broker(coordinator(&cluster)).pause();
+    take();
+    consumer.commit().unwrap();
+    let committed = client.admin().committed(COMMITTED).unwrap();
+    assert_eq!(committed.into_values().collect::<Vec<_>>(), [Offset::new(2)]);
+    consumer.close();
+    assert_eq!(client.admin().group(COMMITTED).unwrap().state, "Empty");
+    drop(paused);
+    cluster.await_in_sync(OFFSETS, &IDS);
 }
 
 #[test]

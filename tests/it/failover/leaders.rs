@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use streamlog::client::{ConsumerConfig, ProducerConfig, ProducerRecord};
+use streamlog::client::{ConsumerConfig, NewTopic, ProducerConfig, ProducerRecord};
 use streamlog::types::TopicId;
 use streamlog::wire::ErrorCode;
 use streamlog::wire::describe_topic_partitions::{self, DescribeTopicPartitionsRequest};
@@ -131,4 +131,15 @@ fn clients_leave_a_leader_that_is_paused_once_another_leads() {
     exchange(b"after");
     drop(paused);
     cluster.await_in_sync(TOPIC, &IDS);
+}
+
+#[test]
+fn administration_leaves_a_controller_that_is_paused_once_there_is_another() {
+    let cluster = ThreeBrokers::start(&["zookeeper.session.timeout.ms=2000"]);
+    let client = cluster.client_with(|config| config.request_timeout = Duration::from_mins(10));
+    client.admin().create_topic("before", &NewTopic::default()).unwrap();
+    let controller = cluster.any_broker().connect().call(9, &MetadataRequest::default()).unwrap();
+    let paused = cluster.broker(controller.controller_id).pause();
+    client.admin().create_topic("after", &NewTopic::default()).unwrap();
+    drop(paused);
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::client::ClientError;
 use crate::client::OrderFault;
-use crate::client::cluster::Brokers;
+use crate::client::cluster::{Brokers, Role};
 use crate::client::consumer::fetch_buffer::ExpectedStart;
 use crate::config::HostPort;
 use crate::types::{Offset, TopicPartition};
@@ -53,7 +53,7 @@ impl OffsetRules {
             configuration_keys: Some(names.map(str::to_owned).to_vec()),
         };
         let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
-        let answer = brokers.call(&leader, &request).await?;
+        let answer = brokers.call_in_role(&leader, Role::leader(partition), &request).await?;
         let Some(row) = answer.results.into_iter().next() else { return Ok(Self::Unknown) };
         if is_silent(row.error_code) {
             return Ok(Self::Unknown);
@@ -106,7 +106,7 @@ async fn gaps(
         with_damage: true,
         ..DescribeLogDirsRequest::default()
     };
-    let answer = brokers.call(leader, &request).await?;
+    let answer = brokers.call_in_role(leader, Role::leader(partition), &request).await?;
     if is_silent(answer.error_code) {
         return Ok(vec![EVERYWHERE]);
     }

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use crate::client::ClientError;
-use crate::client::cluster::{Brokers, Deadline};
+use crate::client::cluster::{Brokers, Deadline, Role};
 use crate::client::consumer::assignment::Slot;
 use crate::client::consumer::fetch_buffer::Source;
 use crate::client::consumer::losses::{Checked, RecordLoss};
@@ -94,7 +94,7 @@ impl PositionCheck {
         };
         let topic = RequestTopic { topic: partition.topic.to_string(), partitions: vec![row] };
         let request = OffsetForLeaderEpochRequest { replica_id: -1, topics: vec![topic] };
-        let answer = brokers.call(&leader, &request).await?;
+        let answer = brokers.call_in_role(&leader, Role::leader(partition), &request).await?;
         let row = answer.topics.iter().flat_map(|topic| &topic.partitions).next();
         let missing = || ClientError::unreachable(&leader, "the response does not contain it");
         let row = row.ok_or_else(missing)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::client::cluster::{Brokers, NamedLeader, Topology};
+use crate::client::cluster::{Brokers, NamedLeader, Role, Topology};
 use crate::client::consumer::config::ConsumerConfig;
 use crate::client::consumer::fetch_buffer::Source;
 use crate::client::{ClientError, Damage, OrderFault};
@@ -103,8 +103,8 @@ impl FetchPlan {
         wait: Duration,
     ) -> Vec<Fetched> {
         let partitions = || self.rows.iter().map(|row| row.source.partition.clone()).collect();
-        let leader = (address, wait);
-        let answer = brokers.answer_of_leader(leader, partitions, reply.answer()).await;
+        let role = || Role::Leader(partitions());
+        let answer = brokers.answer_in_role((address, wait), role, reply.answer()).await;
         let delay_ms = answer.as_ref().map_or(0, |answer| answer.throttle_time_ms);
         brokers.monitor().throttled(address, delay_ms);
         if let Ok(answer) = &answer {

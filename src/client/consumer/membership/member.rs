@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::assignors::{PartitionsByTopic, Strategy, Subscriber};
 use super::calls::{self, MemberIdentity};
 use super::config::{Commit, GroupConfig};
+use super::coordinator::Coordinator;
 use super::state::{Joined, Membership};
 use crate::client::cluster::Brokers;
 use crate::client::committed;
@@ -16,8 +17,7 @@ use crate::client::consumer::Start;
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::{ClientError, Event};
-use crate::config::HostPort;
-use crate::link::{Backoff, Connection};
+use crate::link::Backoff;
 use crate::types::{Offset, TopicName, TopicPartition};
 use crate::wire::{ErrorCode, JoinGroupResponse};
 
@@ -107,14 +107,13 @@ impl Member {
     /// Takes part through one coordinator. Returns `Ok` only after leaving.
     async fn participate(&mut self) -> Result<(), ClientError> {
         let group = self.group().id.as_deref().unwrap_or_default();
-        let coordinator = self.brokers().coordinator(group).await?;
-        let connection = self.brokers().open(&coordinator).await?;
-        self.membership.set_coordinator(&coordinator);
+        let coordinator = Coordinator::find(&self.shared, group).await?;
+        self.membership.set_coordinator(coordinator.address());
         loop {
             // A reconnect within the session timeout keeps the membership.
             if self.membership.joined().is_none() {
                 let leaving = self.membership.leaving.clone();
-                let joining = self.join(&connection, &coordinator);
+                let joining = self.join(&coordinator);
                 match leaving.run_until_cancelled(joining).await {
                     None => return self.cancel_join(&coordinator).await,
                     Some(Err(error)) => self.check_rejoin(error)?,
@@ -122,7 +121,7 @@ impl Member {
                 }
                 continue;
             }
-            match self.maintain(&connection).await? {
+            match self.maintain(&coordinator).await? {
                 Change::Left => return Ok(()),
                 Change::Rejoin => {
                     // Stop returning messages: messages returned after the commit would be read
@@ -153,12 +152,8 @@ impl Member {
     }
 
     /// Joins the group and starts reading the assigned partitions.
-    async fn join(
-        &mut self,
-        connection: &Connection,
-        coordinator: &HostPort,
-    ) -> Result<(), ClientError> {
-        let joined = self.send_join(connection).await?;
+    async fn join(&mut self, coordinator: &Coordinator) -> Result<(), ClientError> {
+        let joined = self.send_join(coordinator).await?;
         let generation = joined.generation_id;
         let identity = MemberIdentity { generation, member: joined.member_id.clone() };
         self.basis = None;
@@ -167,16 +162,16 @@ impl Member {
             if leads { self.compute_assignments(&joined).await? } else { BTreeMap::new() };
         let request = calls::sync(self.group(), &joined, &assignments)?;
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
-        let synced = connection.submit(&request)?.answer_within(limit).await?;
+        let synced = coordinator.ask_within(&request, limit).await?;
         ClientError::check(synced.error_code, "taking over an assignment", None)?;
         let share = calls::read_assignment(&synced.assignment)?;
-        let stored =
-            connection.submit(&calls::fetch_committed(self.group(), &share))?.answer().await?;
+        let stored = coordinator.ask(&calls::fetch_committed(self.group(), &share)).await?;
         self.committed = committed::read(&stored)?;
         let epochs = committed::read_epochs(&stored);
         self.last_heartbeat = self.shared.now();
         self.backoff.reset();
-        self.membership.set_joined(Some(Joined { coordinator: coordinator.clone(), identity }));
+        let coordinator = coordinator.address().clone();
+        self.membership.set_joined(Some(Joined { coordinator, identity }));
         let begin = |partition: TopicPartition| {
             let stored = self.committed.get(&partition).copied();
             let start = stored.map_or(self.shared.config.start, Start::Offset);
@@ -196,12 +191,12 @@ impl Member {
     /// (KIP-394).
     async fn send_join(
         &mut self,
-        connection: &Connection,
+        coordinator: &Coordinator,
     ) -> Result<JoinGroupResponse, ClientError> {
         let limit = self.group().rebalance_timeout.saturating_add(REBALANCE_SLACK);
         loop {
             let request = calls::join(self.group(), &self.name, &self.topics)?;
-            let joined = connection.submit(&request)?.answer_within(limit).await?;
+            let joined = coordinator.ask_within(&request, limit).await?;
             if joined.error_code == ErrorCode::MemberIdRequired && self.name.is_empty() {
                 self.name = joined.member_id;
                 continue;
@@ -245,7 +240,7 @@ impl Member {
     }
 
     /// Sends heartbeats and commits offsets until something changes.
-    async fn maintain(&mut self, connection: &Connection) -> Result<Change, ClientError> {
+    async fn maintain(&mut self, coordinator: &Coordinator) -> Result<Change, ClientError> {
         let GroupConfig { heartbeat_interval, commit_interval, .. } = *self.group();
         let leaving = self.membership.leaving.clone();
         let mut commit_at = self.shared.now().saturating_add(commit_interval);
@@ -255,14 +250,14 @@ impl Member {
         loop {
             let next = commit_at.min(heartbeat_at).saturating_sub(self.shared.now());
             if leaving.run_until_cancelled(sleep(next)).await.is_none() {
-                self.leave(connection).await;
+                self.leave(coordinator).await;
                 return Ok(Change::Left);
             }
             let now = self.shared.now();
             let mut change = None;
             if now >= heartbeat_at {
                 heartbeat_at = now.saturating_add(heartbeat_interval);
-                change = changed(self.heartbeat(connection).await)?;
+                change = changed(self.heartbeat(coordinator).await)?;
             }
             if now >= commit_at && change.is_none() {
                 commit_at = now.saturating_add(commit_interval);
@@ -286,10 +281,10 @@ impl Member {
         Ok((counts != basis.counts).then_some(Change::Rejoin))
     }
 
-    async fn heartbeat(&mut self, connection: &Connection) -> Result<(), ClientError> {
+    async fn heartbeat(&mut self, coordinator: &Coordinator) -> Result<(), ClientError> {
         let Some(joined) = self.membership.joined() else { return Ok(()) };
         let request = calls::heartbeat(self.group(), &joined.identity);
-        let answer = connection.submit(&request)?.answer().await?;
+        let answer = coordinator.ask(&request).await?;
         ClientError::check(answer.error_code, "a heartbeat", None)?;
         self.last_heartbeat = self.shared.now();
         Ok(())
@@ -319,12 +314,12 @@ impl Member {
     }
 
     /// Commits and leaves. If leaving fails, the other members wait for the session timeout.
-    async fn leave(&mut self, connection: &Connection) {
+    async fn leave(&mut self, coordinator: &Coordinator) {
         if let Err(error) = self.commit().await {
             tracing::warn!(%error, "the last offsets were not committed");
         }
         let Some(joined) = self.membership.joined() else { return };
-        if let Err(error) = self.send_leave(connection, &joined.identity.member).await {
+        if let Err(error) = self.send_leave(coordinator, &joined.identity.member).await {
             tracing::debug!(%error, "leaving the group failed; the session will time out");
         }
     }
@@ -332,17 +327,16 @@ impl Member {
     /// Leaves a group whose `JoinGroup` response is still pending. This needs a new connection: the
     /// broker answers in order, so requests behind the pending one would wait for the other members
     /// to join.
-    async fn cancel_join(&self, coordinator: &HostPort) -> Result<(), ClientError> {
+    async fn cancel_join(&self, coordinator: &Coordinator) -> Result<(), ClientError> {
         if self.name.is_empty() {
             return Ok(());
         }
-        let connection = self.brokers().open(coordinator).await?;
-        self.send_leave(&connection, &self.name).await
+        self.send_leave(&coordinator.connect_again().await?, &self.name).await
     }
 
-    async fn send_leave(&self, connection: &Connection, name: &str) -> Result<(), ClientError> {
+    async fn send_leave(&self, coordinator: &Coordinator, name: &str) -> Result<(), ClientError> {
         if let Some(request) = calls::leave(self.group(), name) {
-            connection.submit(&request)?.answer().await?;
+            coordinator.ask(&request).await?;
         }
         Ok(())
     }

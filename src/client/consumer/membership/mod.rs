@@ -9,6 +9,7 @@
 mod assignors;
 mod calls;
 mod config;
+mod coordinator;
 mod member;
 mod state;
 

@@ -6,6 +6,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::ClientError;
+use crate::client::cluster::Role;
 use crate::client::committed;
 use crate::client::consumer::membership::GroupConfig;
 use crate::client::consumer::membership::calls::{self, MemberIdentity};
@@ -118,7 +119,8 @@ impl Membership {
         }
         let epochs = shared.assignment.epochs_before(offsets);
         let request = calls::commit(&self.group, &joined.identity, (offsets, &epochs));
-        let answer = shared.brokers.call(&joined.coordinator, &request).await?;
+        let role = Role::Coordinator(self.group.id.as_deref().unwrap_or_default());
+        let answer = shared.brokers.call_in_role(&joined.coordinator, role, &request).await?;
         committed::check(&answer)
     }
 

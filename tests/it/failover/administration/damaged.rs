@@ -222,7 +222,9 @@ fn a_follower_cut_below_its_durable_point_is_in_sync_only_when_it_has_fetched_ag
     for id in others(follower) {
         cluster.kill(id);
     }
-    let numbers: Vec<u64> = read_all(&cluster.client(), TOPIC).into_values().collect();
+    // The controller was killed as well, and the next leader waits for the leases of both.
+    let client = cluster.client_with(|config| config.timeout = PATIENCE);
+    let numbers: Vec<u64> = read_all(&client, TOPIC).into_values().collect();
     assert_eq!(numbers, (0..RECORDS).collect::<Vec<_>>(), "{}", cluster.logs());
 }
 

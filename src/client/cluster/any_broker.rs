@@ -1,0 +1,156 @@
+//! Requests that any broker can answer.
+//!
+//! The brokers are asked one after another. One that hangs delays the others by a second only: then
+//! the next one is asked as well, and the first answer counts.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::brokers::{Brokers, metadata_of};
+use crate::client::ClientError;
+use crate::client::error::Attempt;
+use crate::config::HostPort;
+use crate::wire::Message;
+
+/// The longest time after which the next broker is asked as well.
+const LATE: Duration = Duration::from_secs(1);
+
+/// The first answer, with the address of the broker that gave it.
+type FirstAnswer<'a, R> =
+    dyn Future<Output = Result<(HostPort, <R as Message>::Response), ClientError>> + Send + 'a;
+
+/// The time of a search for a broker that answers.
+#[derive(Clone, Copy)]
+struct Search {
+    began: Instant,
+    ends: Instant,
+    /// The time after which the next broker is asked as well.
+    late: Duration,
+}
+
+impl Brokers {
+    /// Sends a request that may be repeated to one broker after another until one answers. An error
+    /// other than of connecting ends the search.
+    pub(crate) async fn call_any<R: Message>(
+        &self,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        let (address, answer) = self.search(&self.candidates(), request).await?;
+        self.note_answer(address);
+        Ok(answer)
+    }
+
+    /// Makes the first contact.
+    ///
+    /// # Errors
+    /// [`ClientError::Connect`] with every address and the reason it failed.
+    pub(crate) async fn find(&self) -> Result<(), ClientError> {
+        let request = metadata_of(Some(&[]), false);
+        let (_, answer) = self.search(&self.config().bootstrap, &request).await?;
+        self.learn(&answer);
+        Ok(())
+    }
+
+    /// Asks the brokers at these addresses.
+    async fn search<R: Message>(
+        &self,
+        addresses: &[HostPort],
+        request: &R,
+    ) -> Result<(HostPort, R::Response), ClientError> {
+        let (began, limit) = (Instant::now(), self.config().timeout);
+        let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        let time = Search { began, ends: began + limit, late: LATE.min(share) };
+        self.first_answer(addresses, request, time).await
+    }
+
+    fn first_answer<'a, R: Message>(
+        &'a self,
+        addresses: &'a [HostPort],
+        request: &'a R,
+        time: Search,
+    ) -> Pin<Box<FirstAnswer<'a, R>>> {
+        Box::pin(async move {
+            let Some((address, others)) = addresses.split_first() else {
+                return Err(ClientError::Connect { tried: Vec::new() });
+            };
+            let mut first = pin!(self.answer_in_time(address, request, time));
+            let mut next = self.first_answer(others, request, time);
+            if let Ok(outcome) = timeout(time.late, &mut first).await {
+                return match outcome {
+                    Err(ClientError::Connect { tried }) => with_tried(tried, next.await),
+                    outcome => outcome,
+                };
+            }
+            tokio::select! {
+                biased;
+                outcome = &mut first => match outcome {
+                    Err(ClientError::Connect { tried }) => with_tried(tried, next.await),
+                    outcome => outcome,
+                },
+                outcome = &mut next => match outcome {
+                    Err(ClientError::Connect { tried }) => match first.await {
+                        Err(ClientError::Connect { tried: by_first }) => {
+                            with_tried(by_first, Err(ClientError::Connect { tried }))
+                        }
+                        outcome => outcome,
+                    },
+                    outcome => outcome,
+                },
+            }
+        })
+    }
+
+    /// Asks the broker at `address`; the end of the search counts as an error of connecting.
+    async fn answer_in_time<R: Message>(
+        &self,
+        address: &HostPort,
+        request: &R,
+        time: Search,
+    ) -> Result<(HostPort, R::Response), ClientError> {
+        let Ok(answer) = timeout_at(time.ends, self.call(address, request)).await else {
+            let reason = format!("no answer within {:.1?}", time.ends - time.began);
+            return Err(ClientError::Connect {
+                tried: vec![Attempt::answered_not(address, reason)],
+            });
+        };
+        Ok((address.clone(), answer?))
+    }
+
+    /// Notes the broker that has answered, to ask it first.
+    fn note_answer(&self, address: HostPort) {
+        self.answered_last.store(Some(Arc::new(address)));
+    }
+
+    /// The brokers to contact: first the one that answered last, so that a broker that is down or
+    /// hangs delays one call and not each; then those of the cached metadata, and the bootstrap
+    /// addresses.
+    pub(super) fn candidates(&self) -> Vec<HostPort> {
+        let (topology, answered_last) = (self.topology(), self.answered_last.load_full());
+        let mut candidates: Vec<HostPort> = topology.addresses().cloned().collect();
+        for address in &self.config().bootstrap {
+            if !candidates.contains(address) {
+                candidates.push(address.clone());
+            }
+        }
+        candidates.sort_by_key(|address| answered_last.as_deref() != Some(address));
+        candidates
+    }
+}
+
+/// Adds earlier attempts to the error, if no broker could be reached.
+fn with_tried<T>(
+    mut tried: Vec<Attempt>,
+    outcome: Result<T, ClientError>,
+) -> Result<T, ClientError> {
+    outcome.map_err(|error| match error {
+        ClientError::Connect { tried: more } => {
+            tried.extend(more);
+            ClientError::Connect { tried }
+        }
+        error => error,
+    })
+}
