@@ -1,6 +1,6 @@
 //! The start and the end of an engine.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
@@ -8,11 +8,11 @@ use tokio::time::timeout;
 
 use crate::engine::control::{Control, SLOW_THREADS};
 use crate::engine::startup::{open_data, open_metadata};
-use crate::engine::topology::follow;
 use crate::engine::{
     EngineConfig, EngineError, EngineHandle, EngineState, Environment, Executor, Failure,
     PartitionsListener,
 };
+use crate::engine::{local_data, topology};
 use crate::io::World;
 use crate::metadata::{Listener, Store, cluster_id, ensure_cluster_id};
 use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Rules};
@@ -168,6 +168,7 @@ impl EngineState {
             in_sync_changes: InSyncChanges::default(),
             damage_reports: DamageReports::default(),
             losses,
+            applying: Mutex::default(),
             applied: Latest::new(()),
             listener: OnceLock::new(),
         });
@@ -185,7 +186,8 @@ impl EngineState {
         assert!(is_first, "an engine was started twice");
         attend(self);
         keep_lease(self);
-        follow(self);
+        topology::follow(self);
+        local_data::follow(self);
     }
 }
 

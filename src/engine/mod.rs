@@ -10,6 +10,7 @@ mod error;
 mod failure;
 mod handle;
 mod lifecycle;
+mod local_data;
 mod losses;
 mod matching;
 mod startup;

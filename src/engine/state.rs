@@ -1,15 +1,15 @@
 //! The state of an engine, shared by everything that works on it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::control::{Control, Executor};
 use crate::engine::{EngineConfig, Failure, Losses};
 use crate::io::{Clock, World};
-use crate::metadata::{Image, Metadata, Store};
+use crate::metadata::{Image, Metadata, Store, Tombstone};
 use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Rules, Topic};
-use crate::types::Latest;
+use crate::types::{Latest, TopicId, TopicPartition};
 
 /// The parts of a machine and a cluster that an engine uses.
 pub(crate) struct Environment {
@@ -43,6 +43,8 @@ pub(crate) struct EngineState {
     pub(crate) damage_reports: DamageReports,
     /// The replicas whose disk has lost flushed records.
     pub(crate) losses: Losses,
+    /// Held while an image is applied to `partitions`, so that none replaces a later one.
+    pub(super) applying: Mutex<()>,
     /// Notified whenever an image has been applied to `partitions`.
     pub(crate) applied: Latest<()>,
     /// The thread for metadata and groups, and its pool for calls that block on a disk.
@@ -79,6 +81,22 @@ impl EngineState {
     /// The current image of the cluster.
     pub(crate) fn image(&self) -> Arc<Image> {
         self.metadata.current_image()
+    }
+
+    /// The deleted topics of which this broker may still have data.
+    pub(super) fn deleted_topics<'a>(
+        &self,
+        image: &'a Image,
+    ) -> impl Iterator<Item = (TopicId, &'a Arc<Tombstone>)> {
+        let me = self.config.broker_id;
+        image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
+    }
+
+    /// Returns true if a partition still has the log of a deleted topic of the same name, which is
+    /// removed first.
+    pub(super) fn has_deleted_log(&self, image: &Image, partition: &TopicPartition) -> bool {
+        let owner = self.logs.data.topic_id_of(partition);
+        owner.is_some_and(|owner| self.deleted_topics(image).any(|(id, _)| id == owner))
     }
 
     /// Waits while so much is unflushed that the kernel might throttle writers.

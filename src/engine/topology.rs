@@ -2,73 +2,48 @@
 //!
 //! An image is applied as a whole: intermediate images may be skipped. A partition stays the same
 //! through all its leader epochs, until its topic is deleted or its replica is moved elsewhere.
+//! Nothing here waits for a disk: `local_data` does what has to.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::time::sleep;
+use std::sync::{Arc, PoisonError};
 
 use crate::config::Settings;
-use crate::engine::matching::identify_logs;
 use crate::engine::topic_settings::resolve;
 use crate::engine::{EngineState, log_defaults};
 use crate::metadata::{
-    Configs, Image, IsrMember, Partition as PartitionImage, Tombstone, Topic as TopicImage,
+    Configs, Image, IsrMember, Partition as PartitionImage, Topic as TopicImage,
 };
 use crate::replication::{Assignment, Partition, PartitionSpec, Role, Topic};
-use crate::storage::{CleanupPolicy, LogConfig, Remedy};
-use crate::types::{PartitionIndex, TopicId, TopicPartition, WithCauses};
-
-/// The pause before another attempt to remove the remains of deleted topics.
-const RETRY_PAUSE: Duration = Duration::from_secs(1);
+use crate::storage::{CleanupPolicy, LogConfig};
+use crate::types::{PartitionIndex, TopicId, TopicPartition};
 
 /// Applies the current image and, from now on, the latest image after each change.
 pub(crate) fn follow(engine: &Arc<EngineState>) {
     let mut images = engine.metadata.image();
-    let mut image = images.borrow_and_update();
-    apply(engine, &image);
+    images.borrow_and_update();
+    apply_latest(engine);
     let following = Arc::clone(engine);
     engine.control.start(async move {
         loop {
-            // Remove also for the first image: the broker may have crashed between the tombstone
-            // and the removal.
-            remove_deleted(&following, &image).await;
-            if identify(&following, &image).await {
-                apply(&following, &image);
-            }
-            let EngineState { metadata, logs, control, failure, .. } = &*following;
-            following.losses.note(logs, control).await;
-            let (now, reaches_store) = (following.image(), metadata.has_lease());
-            let is_kept = following.losses.keep_damaged(&now, reaches_store);
-            following.losses.register(metadata).await;
-            if is_kept {
-                image = following.image();
-                apply(&following, &image);
-            }
-            if following.losses.give_up(metadata, logs, control, failure).await {
-                image = following.image();
-                apply(&following, &image);
-            }
-            let stays = deleted(&following, &following.image()).next().is_some()
-                || !following.losses.is_empty();
             tokio::select! {
                 biased;
                 () = following.stopping.cancelled() => return,
-                () = sleep(RETRY_PAUSE), if stays => {}
-                () = following.losses.found() => {
-                    image = following.image();
-                    apply(&following, &image);
-                }
+                () = following.losses.found() => {}
                 changed = images.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    image = images.borrow_and_update();
-                    apply(&following, &image);
+                    images.borrow_and_update();
                 }
             }
+            apply_latest(&following);
         }
     });
+}
+
+/// Applies the latest image.
+pub(super) fn apply_latest(engine: &Arc<EngineState>) {
+    let _applying = engine.applying.lock().unwrap_or_else(PoisonError::into_inner);
+    apply(engine, &engine.image());
 }
 
 /// Brings the partitions in line with the image, and notifies callers that wait for it.
@@ -175,6 +150,7 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
     let before = engine.partitions.topic_by_id(topic.id);
     let (now, lease) = (engine.clock.monotonic(), engine.metadata.lease(incarnation));
     let ended = |partition: &PartitionImage| image.ended_replicas(partition);
+    let is_removed_first = |partition: &TopicPartition| engine.has_deleted_log(image, partition);
     let partitions = replicas(engine, image, topic).filter_map(|(index, image)| {
         let known = before.as_ref().and_then(|topic| topic.partition(index));
         let state_created = image.state.as_ref().map_or(0, |state| state.created);
@@ -189,13 +165,16 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
         if known.is_none() && engine.losses.contains(topic.id, index) {
             return None;
         }
-        let partition = known.map_or_else(
-            || create(engine, topic, (index, state_created), &config),
-            |partition| {
-                partition.set_config(Arc::clone(&config));
-                Arc::clone(partition)
-            },
-        );
+        let partition = if let Some(known) = known {
+            known.set_config(Arc::clone(&config));
+            Arc::clone(known)
+        } else {
+            let id = TopicPartition { topic: topic.name.clone(), partition: index };
+            if is_removed_first(&id) {
+                return None;
+            }
+            create(engine, topic, (id, state_created), &config)
+        };
         let lease = (image.replicas.len() > 1).then(|| Arc::clone(&lease));
         let mut assignment = Assignment { lease, ..Assignment::of(image, own, &config) };
         if assignment.lease.is_some() {
@@ -210,11 +189,11 @@ fn hosted(engine: &EngineState, image: &Image, topic: &TopicImage, defaults: &Lo
 fn create(
     engine: &EngineState,
     topic: &TopicImage,
-    (index, state_created): (PartitionIndex, i64),
+    (partition, state_created): (TopicPartition, i64),
     config: &Arc<LogConfig>,
 ) -> Arc<Partition> {
     let spec = PartitionSpec {
-        partition: TopicPartition { topic: topic.name.clone(), partition: index },
+        partition,
         topic_id: topic.id,
         state_created,
         broker: engine.config.broker_id,
@@ -222,83 +201,6 @@ fn create(
         rules: engine.rules,
     };
     Partition::new(spec, Arc::clone(&engine.logs))
-}
-
-/// The deleted topics of which this broker may still have data.
-fn deleted<'a>(
-    engine: &EngineState,
-    image: &'a Image,
-) -> impl Iterator<Item = (TopicId, &'a Arc<Tombstone>)> {
-    let me = engine.config.broker_id;
-    image.tombstones().filter(move |(_, tombstone)| tombstone.pending.contains(&me))
-}
-
-/// Identifies logs whose topics had no settings at the start, once these are there. Returns true if
-/// there were any.
-async fn identify(engine: &Arc<EngineState>, image: &Arc<Image>) -> bool {
-    if engine.logs.data.unidentified().is_empty() {
-        return false;
-    }
-    let (data, image) = (Arc::clone(&engine.logs.data), Arc::clone(image));
-    let identifying = engine.control.run_blocking(move || identify_logs(&data, &image));
-    match identifying.await {
-        Ok(Ok(count)) => count > 0,
-        Ok(Err(error)) if error.leaves_disk_unknown() => {
-            engine.failure.report(WithCauses(&error).to_string());
-            false
-        }
-        Ok(Err(error)) => {
-            tracing::error!("a log stays closed: {}", WithCauses(&error));
-            false
-        }
-        Err(_stopping) => false,
-    }
-}
-
-/// Removes the logs of deleted topics. Only a tombstone with the topic's id permits that.
-async fn remove_deleted(engine: &Arc<EngineState>, image: &Image) {
-    for (id, tombstone) in deleted(engine, image) {
-        let (removing, removed) = (Arc::clone(engine), Arc::clone(tombstone));
-        let removal = engine.control.run_blocking(move || remove_logs(&removing, id, &removed));
-        match removal.await {
-            Ok(true) => {
-                engine.logs.upkeep.log_removed();
-                if let Err(error) = engine.metadata.topic_data_removed(id).await {
-                    tracing::warn!("the tombstone of {} stays: {error}", tombstone.name);
-                }
-            }
-            Ok(false) => {}
-            Err(_stopping) => return,
-        }
-    }
-}
-
-/// Removes the logs of a topic where possible, and returns true if none are left.
-fn remove_logs(engine: &EngineState, id: TopicId, tombstone: &Tombstone) -> bool {
-    let logs = &engine.logs;
-    // An unidentified log may belong to this topic. Keep the tombstone until that is decided: it is
-    // the only record of the topic's id.
-    let is_doubtful = |partition: &TopicPartition| {
-        usize::try_from(partition.partition.0).is_ok_and(|number| number < tombstone.partitions)
-            && partition.topic.as_str() == tombstone.name
-    };
-    let mut all_gone = !logs.data.unidentified().iter().any(is_doubtful);
-    for (partition, _) in logs.data.partitions().into_iter().filter(|(_, m)| m.topic_id == id) {
-        logs.flusher.forget(&partition);
-        let Err(error) = logs.data.remove_log(&partition, id) else { continue };
-        all_gone = false;
-        if error.remedy() == Remedy::Fatal {
-            engine.failure.report(WithCauses(&error).to_string());
-        } else {
-            tracing::error!("data of {partition} stays for now: {}", WithCauses(&error));
-        }
-    }
-    // A later topic may have the same name: the records of this one must not be missed there.
-    if let Err(error) = logs.data.record_removals() {
-        all_gone = false;
-        tracing::warn!("the tombstone of {} stays: {}", tombstone.name, WithCauses(&error));
-    }
-    all_gone
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use tokio::time::timeout;
 
 use super::monitor::Monitor;
 use super::named_leader::NamedLeader;
-use super::roles::Role;
 use super::topology::{TopicInfo, Topology};
 use crate::client::error::Remedy;
 use crate::client::{ClientConfig, ClientError};
@@ -21,10 +20,7 @@ use crate::link::{
 };
 use crate::types::{BrokerId, PartitionIndex, TopicName};
 use crate::wire::metadata::RequestTopic;
-use crate::wire::{
-    ApiKey, FindCoordinatorRequest, FindCoordinatorResponse, Message, MetadataRequest,
-    MetadataResponse,
-};
+use crate::wire::{ApiKey, Message, MetadataRequest, MetadataResponse};
 
 /// The cluster state shared by all tasks of a client.
 #[derive(Debug)]
@@ -132,17 +128,6 @@ impl Brokers {
         Ok(connection.submit(request)?.answer().await?)
     }
 
-    /// Sends a request to the controller, or to any broker while no controller is known.
-    pub(crate) async fn call_controller<R: Message>(
-        &self,
-        request: &R,
-    ) -> Result<R::Response, ClientError> {
-        match self.topology().controller() {
-            Some(address) => self.call_in_role(address, Role::Controller, request).await,
-            None => self.call_any(request).await,
-        }
-    }
-
     /// Sends a request to the broker with this id.
     pub(crate) async fn call_broker<R: Message>(
         &self,
@@ -156,30 +141,6 @@ impl Brokers {
         let missing =
             || ClientError::unreachable(format!("broker {broker}"), "it is not in the cluster");
         self.call(&address.ok_or_else(missing)?, request).await
-    }
-
-    /// Returns the address of a group's coordinator.
-    pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
-        read_coordinator(&self.call_any(&coordinator_of(group)).await?)
-    }
-
-    /// As `coordinator`, as the broker at `address` says.
-    pub(super) async fn coordinator_by(
-        &self,
-        address: &HostPort,
-        group: &str,
-    ) -> Result<HostPort, ClientError> {
-        read_coordinator(&self.call(address, &coordinator_of(group)).await?)
-    }
-
-    /// Sends a request to the coordinator of a group.
-    pub(crate) async fn call_coordinator<R: Message>(
-        &self,
-        group: &str,
-        request: &R,
-    ) -> Result<R::Response, ClientError> {
-        let coordinator = self.coordinator(group).await?;
-        self.call_in_role(&coordinator, Role::Coordinator(group), request).await
     }
 
     /// Requests metadata of `topics`: `None` asks for all topics, an empty list for the brokers
@@ -366,23 +327,6 @@ impl Brokers {
         }
         error
     }
-}
-
-fn coordinator_of(group: &str) -> FindCoordinatorRequest {
-    FindCoordinatorRequest {
-        key: group.to_owned(),
-        coordinator_keys: vec![group.to_owned()],
-        ..FindCoordinatorRequest::default()
-    }
-}
-
-fn read_coordinator(answer: &FindCoordinatorResponse) -> Result<HostPort, ClientError> {
-    let (code, words, host, port) = match answer.coordinators.first() {
-        Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
-        None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
-    };
-    ClientError::check(code, "finding the group's coordinator", words)?;
-    Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
 }
 
 /// The request for metadata of `topics`, of all if there is no list.

@@ -1,4 +1,5 @@
-//! Answers that never come, because another broker has taken over.
+//! Requests to the broker that has a role, and answers that never come, because another broker has
+//! taken over.
 //!
 //! A broker that is paused, or cut off with its connections open, answers nothing, and only the
 //! time limit of a request ends the wait for it. The others know much earlier who has its role
@@ -14,7 +15,7 @@ use super::brokers::Brokers;
 use crate::client::ClientError;
 use crate::config::HostPort;
 use crate::types::{TopicName, TopicPartition};
-use crate::wire::Message;
+use crate::wire::{FindCoordinatorRequest, FindCoordinatorResponse, Message};
 
 /// The time after which an answer is late, and the pause between two questions to other brokers.
 const LATE: Duration = Duration::from_secs(1);
@@ -38,6 +39,41 @@ impl Role<'_> {
 }
 
 impl Brokers {
+    /// Sends a request to the controller, or to any broker while no controller is known.
+    pub(crate) async fn call_controller<R: Message>(
+        &self,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        match self.topology().controller() {
+            Some(address) => self.call_in_role(address, Role::Controller, request).await,
+            None => self.call_any(request).await,
+        }
+    }
+
+    /// Returns the address of a group's coordinator.
+    pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
+        read_coordinator(&self.call_any(&coordinator_of(group)).await?)
+    }
+
+    /// As `coordinator`, as the broker at `address` says.
+    async fn coordinator_by(
+        &self,
+        address: &HostPort,
+        group: &str,
+    ) -> Result<HostPort, ClientError> {
+        read_coordinator(&self.call(address, &coordinator_of(group)).await?)
+    }
+
+    /// Sends a request to the coordinator of a group.
+    pub(crate) async fn call_coordinator<R: Message>(
+        &self,
+        group: &str,
+        request: &R,
+    ) -> Result<R::Response, ClientError> {
+        let coordinator = self.coordinator(group).await?;
+        self.call_in_role(&coordinator, Role::Coordinator(group), request).await
+    }
+
     /// Sends a request to the broker at `address` over the shared connection, and waits for the
     /// answer as long as it may have this role.
     ///
@@ -127,4 +163,21 @@ impl Brokers {
         others.retain(|other| other != address);
         others
     }
+}
+
+fn coordinator_of(group: &str) -> FindCoordinatorRequest {
+    FindCoordinatorRequest {
+        key: group.to_owned(),
+        coordinator_keys: vec![group.to_owned()],
+        ..FindCoordinatorRequest::default()
+    }
+}
+
+fn read_coordinator(answer: &FindCoordinatorResponse) -> Result<HostPort, ClientError> {
+    let (code, words, host, port) = match answer.coordinators.first() {
+        Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
+        None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
+    };
+    ClientError::check(code, "finding the group's coordinator", words)?;
+    Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
 }

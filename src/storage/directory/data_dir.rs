@@ -196,6 +196,12 @@ impl DataDir {
         }
     }
 
+    /// The topic of the log of a partition, if it has one whose topic is known.
+    pub fn topic_id_of(&self, partition: &TopicPartition) -> Option<TopicId> {
+        let slot = self.lock_logs().get(partition).cloned()?;
+        slot.metadata(&self.path).ok().map(|metadata| metadata.topic_id)
+    }
+
     /// The partitions that have a log whose topic is known, and their metadata.
     pub fn partitions(&self) -> Vec<(TopicPartition, PartitionMetadata)> {
         let known = |slot: &Arc<Slot>| {
