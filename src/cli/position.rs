@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use jiff::civil::DateTime;
+use jiff::civil::{DateTime, date};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, Zoned};
 
@@ -55,8 +55,9 @@ impl Position {
             let time = now.checked_sub(age).map_err(|error| error.to_string())?;
             return Ok(Self::Time(Timestamp::from_millis(time.as_millisecond())));
         }
-        match instant(text) {
-            Some(time) => Ok(Self::Time(Timestamp::from_millis(time.as_millisecond()))),
+        let time = instant(text).map(Instant::as_millisecond).or_else(|| last_days(text));
+        match time {
+            Some(millis) => Ok(Self::Time(Timestamp::from_millis(millis))),
             None => Err(format!("expected {EXPECTED}")),
         }
     }
@@ -72,6 +73,13 @@ fn instant(text: &str) -> Option<Instant> {
     }
     let local: DateTime = text.parse().ok()?;
     TimeZone::system().to_timestamp(local).ok()
+}
+
+/// Parses a time in UTC in the last days of the year 9999, which an `Instant` leaves out, since they
+/// belong to the next year in some time zones. In milliseconds since 1970.
+fn last_days(text: &str) -> Option<i64> {
+    let time: DateTime = text.strip_suffix('Z')?.parse().ok()?;
+    i64::try_from(time.duration_since(date(1970, 1, 1).at(0, 0, 0, 0)).as_millis()).ok()
 }
 
 #[cfg(test)]
@@ -101,6 +109,7 @@ mod tests {
         assert_eq!(read("-1h"), Ok(time(1_699_996_400_000)));
         assert_eq!(read("-1h30m"), Ok(time(1_699_994_600_000)));
         assert_eq!(read("-7d"), Ok(time(1_699_395_200_000)));
+        assert_eq!(read("9999-12-31T00:00:00Z"), Ok(time(253_402_214_400_000)));
         assert!(matches!(read("2023-11-14T22:13"), Ok(Position::Time(_))));
         assert!(matches!(read("2023-11-14"), Ok(Position::Time(_))));
     }

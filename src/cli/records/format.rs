@@ -17,6 +17,8 @@ use std::io::{self, Write};
 use std::str::{Chars, FromStr};
 
 use clap::{Args, ValueEnum};
+use jiff::SignedDuration;
+use jiff::civil::date;
 
 use crate::cli::output::Output;
 use crate::cli::records::encoding::{Encoding, Encodings, Hex};
@@ -223,8 +225,12 @@ impl Format {
 /// The time of a record; `-` if it has none, or one that no calendar shows.
 fn time(timestamp: Timestamp) -> String {
     let time = Some(timestamp).filter(|timestamp| *timestamp != Timestamp::NONE);
-    let time = time.and_then(|time| jiff::Timestamp::from_millisecond(time.millis()).ok());
-    time.map_or_else(|| "-".to_owned(), |time| time.to_string())
+    let time = time.and_then(|time| {
+        // Unlike a `jiff::Timestamp`, this has all days of the year 9999.
+        let since_1970 = SignedDuration::from_millis(time.millis());
+        date(1970, 1, 1).at(0, 0, 0, 0).checked_add(since_1970).ok()
+    });
+    time.map_or_else(|| "-".to_owned(), |time| format!("{time}Z"))
 }
 
 /// The error for a format without letters.
@@ -324,6 +330,9 @@ mod tests {
     fn a_record_without_a_timestamp_has_no_time() {
         assert_eq!(time(Timestamp::from_millis(0)), "1970-01-01T00:00:00Z");
         assert_eq!(time(Timestamp::from_millis(-2)), "1969-12-31T23:59:59.998Z");
+        let last = 253_402_300_799_999;
+        assert_eq!(time(Timestamp::from_millis(last)), "9999-12-31T23:59:59.999Z");
+        assert_eq!(time(Timestamp::from_millis(last + 1)), "-");
         for none in [Timestamp::NONE, Timestamp::from_millis(i64::MAX)] {
             assert_eq!(time(none), "-");
         }

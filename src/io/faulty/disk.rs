@@ -115,7 +115,12 @@ impl FaultyDisk {
 
     /// As `hold_sync`, but lets this many pass first.
     pub fn hold_sync_after(&self, passing: usize) -> SyncHold {
-        SyncHold::new(Arc::clone(&self.shared), passing)
+        SyncHold::new(Arc::clone(&self.shared), "", passing)
+    }
+
+    /// As `hold_sync`, but only for files whose paths end with `suffix`.
+    pub fn hold_sync_of(&self, suffix: &str) -> SyncHold {
+        SyncHold::new(Arc::clone(&self.shared), suffix, 0)
     }
 
     /// Sets the result of `free_bytes`; `None`, the default, asks the inner disk.

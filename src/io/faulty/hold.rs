@@ -5,20 +5,21 @@ use std::time::Duration;
 
 use super::machine::{Machine, Shared};
 
-/// Blocks `sync_data` and `sync_filesystem` while it lives.
+/// Blocks `sync_data` and `sync_filesystem` of some paths while it lives.
 #[derive(Debug)]
 #[must_use = "syncs go on as soon as it is dropped"]
 pub struct SyncHold {
     shared: Arc<Shared>,
+    suffix: String,
 }
 
 impl SyncHold {
-    pub(super) fn new(shared: Arc<Shared>, passing: usize) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, suffix: &str, passing: usize) -> Self {
         let mut machine = shared.machine();
-        machine.holds += 1;
+        machine.sync_holds.push(suffix.to_owned());
         machine.passing = passing;
         drop(machine);
-        Self { shared }
+        Self { shared, suffix: suffix.to_owned() }
     }
 
     /// The number of calls that are blocked.
@@ -34,7 +35,11 @@ impl SyncHold {
 
 impl Drop for SyncHold {
     fn drop(&mut self) {
-        self.shared.machine().holds -= 1;
+        let mut machine = self.shared.machine();
+        if let Some(own) = machine.sync_holds.iter().position(|suffix| *suffix == self.suffix) {
+            machine.sync_holds.swap_remove(own);
+        }
+        drop(machine);
         self.shared.changed.notify_all();
     }
 }

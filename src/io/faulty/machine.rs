@@ -38,7 +38,8 @@ pub(super) struct Machine {
     /// One call in this many does some write-back first; 0 means never.
     pub(super) write_back: u64,
     pub(super) free_bytes: Option<u64>,
-    pub(super) holds: usize,
+    /// For each hold, the suffix of the paths whose syncs it blocks.
+    pub(super) sync_holds: Vec<String>,
     /// The number of syncs that pass before the next is blocked.
     pub(super) passing: usize,
     pub(super) held_syncs: usize,
@@ -59,7 +60,7 @@ impl Machine {
             faults: FaultPlan::default(),
             write_back: 0,
             free_bytes: None,
-            holds: 0,
+            sync_holds: Vec::new(),
             passing: 0,
             held_syncs: 0,
             read_hold: None,
@@ -78,6 +79,12 @@ impl Machine {
                 "the power or the process has ended since this was opened",
             )))
         }
+    }
+
+    /// Returns true if a sync of the file at `path` is blocked.
+    pub(super) fn holds_sync(&self, path: &Path) -> bool {
+        let path = path.to_string_lossy();
+        self.sync_holds.iter().any(|suffix| path.ends_with(suffix))
     }
 
     /// Returns true if a read of `length` bytes is blocked.
@@ -163,13 +170,14 @@ impl Shared {
         path: &Path,
     ) -> io::Result<(MutexGuard<'_, Machine>, Option<Failure>)> {
         let (mut guard, failure) = self.begin(incarnation, operation, path)?;
-        if guard.holds > 0 && guard.passing > 0 {
+        if guard.holds_sync(path) && guard.passing > 0 {
             guard.passing -= 1;
-        } else if guard.holds > 0 {
+        } else if guard.holds_sync(path) {
             guard.held_syncs += 1;
             self.changed.notify_all();
-            let is_held =
-                |machine: &mut Machine| machine.holds > 0 && machine.incarnation == incarnation;
+            let is_held = |machine: &mut Machine| {
+                machine.holds_sync(path) && machine.incarnation == incarnation
+            };
             guard = self.changed.wait_while(guard, is_held).unwrap_or_else(PoisonError::into_inner);
             guard.held_syncs -= 1;
             guard.check(incarnation)?;

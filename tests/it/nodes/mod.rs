@@ -4,6 +4,7 @@ mod network;
 mod pauses;
 mod power;
 mod processes;
+mod slow_disk;
 mod starting;
 mod store;
 mod three_nodes;
