@@ -6,7 +6,6 @@ machine's speed drifts.
 
 import signal
 import statistics
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ from figures import Figure, Gate, Work, at_most
 from servers import Place
 from three_brokers import IDS, Member, ThreeBrokers, three_brokers, until
 
+from sections import failover
+
 PARTITIONS = 1_000
 IDLE_PARTITIONS = 1_500
 # Records per second beside them: so few that each is replicated by a fetch of its own.
 BUSY_RATE = 1_000
-KILLS_MIN = 20
-STOPS_MIN = 5
 IDLE_SECONDS = 10.0
 # The part of the capacity at which latencies are measured.
 LOAD = 0.1
@@ -48,8 +47,7 @@ def rows(rounds: int, records: int, place: Place) -> Iterator[Figure]:
         yield from throughput(brokers, rounds, records)
         yield from latencies(brokers, rounds)
         yield from beside_idle(brokers, rounds)
-        yield first_acknowledgement(brokers, max(rounds, KILLS_MIN))
-        yield controlled_stop(brokers, max(rounds, STOPS_MIN))
+        yield from failover.rows(brokers, REPLICATED, rounds)
     with three_brokers(place) as brokers:
         yield from many_partitions(brokers)
 
@@ -142,79 +140,6 @@ def beside_idle(brokers: ThreeBrokers, rounds: int) -> Iterator[Figure]:
     yield middle(row, "CPU of three brokers ÷ without them", ratios["cpu_us"], gate=at_most(1.5))
     yield middle(row, "p50 µs", absolute["p50_us"], AT_A_RATE)
     yield middle(row, "CPU µs/record", absolute["cpu_us"])
-
-
-class Writer(threading.Thread):
-    """Writes one record after another, and notes when each was sent and acknowledged."""
-
-    def __init__(self, brokers: ThreeBrokers, topic: str) -> None:
-        """Begins to write, and waits for the first acknowledgement."""
-        super().__init__(daemon=True)
-        self._producer = brokers.client.producer()
-        self._topic = topic
-        self._is_over = threading.Event()
-        # The times of sending and of the acknowledgement.
-        self.written: list[tuple[float, float]] = []
-        self.start()
-        until(lambda: bool(self.written), "nothing is acknowledged")
-
-    def run(self) -> None:
-        """Writes."""
-        while not self._is_over.is_set():
-            sent = time.perf_counter()
-            self._producer.send(self._topic, bytes(200)).result()
-            self.written.append((sent, time.perf_counter()))
-
-    def first_since(self, moment: float) -> float:
-        """Waits for the acknowledgement of a record that was sent later, and returns its time."""
-        until(lambda: self.written[-1][0] > moment, "nothing is acknowledged")
-        return next(acknowledged for sent, acknowledged in self.written if sent > moment)
-
-    def longest_since(self, moment: float) -> float:
-        """The longest time to an acknowledgement of those that came later."""
-        return max(heard - sent for sent, heard in self.written if heard > moment)
-
-    def finish(self) -> None:
-        """Ends the writing."""
-        self._is_over.set()
-        self.join()
-        self._producer.close()
-
-
-def first_acknowledgement(brokers: ThreeBrokers, kills: int) -> Figure:
-    """Measures from the kill of a leader to the first record that another acknowledges."""
-    times = []
-    for _ in range(kills):
-        writer = Writer(brokers, REPLICATED)
-        leader = brokers.members[brokers.leader(REPLICATED)]
-        killed = time.perf_counter()
-        leader.end(signal.SIGKILL)
-        times.append(writer.first_since(killed) - killed)
-        writer.finish()
-        leader.start()
-        brokers.await_in_sync(REPLICATED)
-    row = f"kill -9 of a leader, {kills} times"
-    # Of so few values, the 99th percentile would be their maximum too.
-    name = "s to the first acknowledgement, maximum"
-    return Figure(row, name, max(times), gate=at_most(1), low=min(times), high=max(times))
-
-
-def controlled_stop(brokers: ThreeBrokers, stops: int) -> Figure:
-    """Measures how long a producer waits while the leader stops in order."""
-    times = []
-    for _ in range(stops):
-        writer = Writer(brokers, REPLICATED)
-        leader = brokers.members[brokers.leader(REPLICATED)]
-        stopped = time.perf_counter()
-        leader.end(signal.SIGTERM)
-        writer.first_since(time.perf_counter())
-        times.append(writer.longest_since(stopped) * 1000)
-        writer.finish()
-        leader.start()
-        brokers.await_in_sync(REPLICATED)
-    row = f"controlled stop of a leader, {stops} times"
-    name = "ms, the longest acknowledgement"
-    return Figure(row, name, max(times), gate=at_most(500), low=min(times), high=max(times))
 
 
 def many_partitions(brokers: ThreeBrokers) -> Iterator[Figure]:

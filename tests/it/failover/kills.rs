@@ -38,6 +38,28 @@ fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
 }
 
 #[test]
+fn no_acknowledged_record_is_lost_when_leaders_of_the_ensemble_and_of_partitions_are_killed() {
+    let mut cluster = ThreeBrokers::start_on_ensemble(&[]);
+    cluster.make_topic(TOPIC, 3);
+    let load = Load::start(cluster.client(), TOPIC);
+    load.await_more(200);
+
+    cluster.ensemble().kill_leader();
+    load.await_more(200);
+    // The other two elect a leader, and the brokers one of theirs by it.
+    let first = cluster.leader(TOPIC);
+    cluster.kill(first);
+    cluster.await_in_sync(TOPIC, &others(first));
+    load.await_more(200);
+    cluster.start_broker(first);
+    cluster.await_in_sync(TOPIC, &IDS);
+    let acknowledged = load.stop();
+
+    assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));
+    cluster.assert_identical_logs(TOPIC, 3);
+}
+
+#[test]
 fn a_follower_killed_under_load_leaves_the_in_sync_set_and_returns_with_the_same_log() {
     let mut cluster = ThreeBrokers::start(&["replica.lag.time.max.ms=2000"]);
     cluster.make_topic(TOPIC, 1);

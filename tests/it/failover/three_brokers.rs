@@ -14,7 +14,7 @@ use streamlog::client::{Client, ClientConfig, NewTopic};
 use streamlog::wire::metadata::{MetadataRequest, Partition, RequestTopic};
 use tempfile::TempDir;
 
-use crate::support::{BrokerProcess, Proxy, ZooKeeper};
+use crate::support::{BrokerProcess, Proxy, ZooKeeper, ZooKeeperEnsemble};
 
 /// The longest wait for the cluster to settle.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
@@ -24,9 +24,7 @@ pub(super) const IDS: [i32; 3] = [1, 2, 3];
 
 /// The cluster; its processes are killed when dropped.
 pub(super) struct ThreeBrokers {
-    server: ZooKeeper,
-    /// The ways of the brokers to the server, in the order of their numbers.
-    ways: [Proxy; 3],
+    store: MetadataStore,
     dir: TempDir,
     /// The running brokers, in the order of their numbers.
     brokers: [Option<BrokerProcess>; 3],
@@ -36,6 +34,33 @@ pub(super) struct ThreeBrokers {
     _alone: MutexGuard<'static, ()>,
 }
 
+/// The metadata store of the brokers.
+enum MetadataStore {
+    Server {
+        server: ZooKeeper,
+        /// The ways of the brokers to the server, in the order of their numbers.
+        ways: [Proxy; 3],
+    },
+    /// Three servers, of which each broker knows all.
+    Ensemble(ZooKeeperEnsemble),
+}
+
+impl MetadataStore {
+    fn server() -> Self {
+        let server = ZooKeeper::start();
+        let ways = IDS.map(|_| Proxy::before(server.socket()));
+        Self::Server { server, ways }
+    }
+
+    /// The address at which a broker reaches it.
+    fn tree(&self, id: i32) -> String {
+        match self {
+            Self::Server { ways, .. } => format!("{}/streamlog", ways[slot(id)].address()),
+            Self::Ensemble(servers) => servers.tree("/streamlog").to_string(),
+        }
+    }
+}
+
 /// Held by the only cluster of this process: several would take the processors from tests beside
 /// them, whose sessions with other servers would expire.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -43,13 +68,21 @@ static ALONE: Mutex<()> = Mutex::new(());
 impl ThreeBrokers {
     /// Starts all three, each with these settings.
     pub(super) fn start(settings: &[&str]) -> Self {
+        Self::start_on(MetadataStore::server, settings)
+    }
+
+    /// Starts all three on three ZooKeeper servers.
+    pub(super) fn start_on_ensemble(settings: &[&str]) -> Self {
+        Self::start_on(|| MetadataStore::Ensemble(ZooKeeperEnsemble::start()), settings)
+    }
+
+    fn start_on(store: impl FnOnce() -> MetadataStore, settings: &[&str]) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = ZooKeeper::start();
-        let dir = TempDir::new().unwrap();
+        let (store, dir) = (store(), TempDir::new().unwrap());
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let (ways, brokers) = (IDS.map(|_| Proxy::before(server.socket())), [None, None, None]);
+        let brokers = [None, None, None];
         let addresses = [SocketAddr::from(([127, 0, 0, 1], 0)); 3];
-        let mut cluster = Self { server, ways, dir, brokers, addresses, settings, _alone: alone };
+        let mut cluster = Self { store, dir, brokers, addresses, settings, _alone: alone };
         for id in IDS {
             cluster.start_broker(id);
         }
@@ -74,7 +107,7 @@ impl ThreeBrokers {
         address: SocketAddr,
         data: &Path,
     ) -> Result<BrokerProcess, String> {
-        let tree = format!("{}/streamlog", self.way(id).address());
+        let tree = self.store.tree(id);
         let number = format!("broker.id={id}");
         let session = "zookeeper.session.timeout.ms";
         let mut settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
@@ -102,7 +135,10 @@ impl ThreeBrokers {
 
     /// The ZooKeeper of all brokers.
     pub(super) fn zookeeper(&mut self) -> &mut ZooKeeper {
-        &mut self.server
+        match &mut self.store {
+            MetadataStore::Server { server, .. } => server,
+            MetadataStore::Ensemble(_) => panic!("there are three"),
+        }
     }
 
     /// Kills a broker.
@@ -114,6 +150,14 @@ impl ThreeBrokers {
     pub(super) fn stop(&mut self, id: i32) {
         let broker = self.brokers[slot(id)].take().unwrap();
         assert!(broker.stop().success());
+    }
+
+    /// The ZooKeeper servers of a cluster on an ensemble.
+    pub(super) fn ensemble(&mut self) -> &mut ZooKeeperEnsemble {
+        match &mut self.store {
+            MetadataStore::Server { .. } => panic!("there is one"),
+            MetadataStore::Ensemble(servers) => servers,
+        }
     }
 
     /// A running broker.
@@ -133,7 +177,10 @@ impl ThreeBrokers {
 
     /// The way of a broker to the server.
     pub(super) fn way(&self, id: i32) -> &Proxy {
-        &self.ways[slot(id)]
+        match &self.store {
+            MetadataStore::Server { ways, .. } => &ways[slot(id)],
+            MetadataStore::Ensemble(_) => panic!("each broker knows all servers"),
+        }
     }
 
     /// A client that knows the running brokers.

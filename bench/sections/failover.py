@@ -1,0 +1,175 @@
+"""The time until another leader acknowledges records, by the end of the one before it.
+
+A killed leader's guard ends its session at once. Without it, or if the leader is only paused, the
+session lasts for its time-out, and another broker leads afterwards.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+from confluent_kafka import KafkaError, Producer
+from figures import Figure, Gate, Work, at_most
+from three_brokers import Member, ThreeBrokers, until
+
+KILLS_MIN = 20
+STOPS_MIN = 5
+LOSSES_MIN = 5
+# The default of `zookeeper.session.timeout.ms`.
+SESSION_SECONDS = 6.0
+
+Client: TypeAlias = Callable[[ThreeBrokers, str], Callable[[], None]]
+"""Returns a function that writes one record to a topic, and returns once it is acknowledged."""
+
+
+def rows(brokers: ThreeBrokers, topic: str, rounds: int) -> Iterator[Figure]:
+    """Yields all rows."""
+    yield killed(brokers, topic, max(rounds, KILLS_MIN))
+    yield stopped(brokers, topic, max(rounds, STOPS_MIN))
+    soon = at_most(1.5 * SESSION_SECONDS)
+    losses = max(rounds, LOSSES_MIN)
+    for row, lose in (("kill -9 of a leader and its guard", kill_both), ("SIGSTOP", pause)):
+        yield lost(brokers, topic, (row, lose), ("streamlog", streamlog_client), losses, soon)
+        # Its own time limit ends the wait for a paused leader.
+        gate = None if lose is pause else soon
+        yield lost(brokers, topic, (row, lose), ("confluent-kafka", confluent), losses, gate)
+
+
+def streamlog_client(brokers: ThreeBrokers, topic: str) -> Callable[[], None]:
+    """The client of streamlog."""
+    producer = brokers.client.producer()
+
+    def write() -> None:
+        producer.send(topic, bytes(200)).result()
+
+    return write
+
+
+def confluent(brokers: ThreeBrokers, topic: str) -> Callable[[], None]:
+    """The client of librdkafka, with its defaults."""
+    addresses = ",".join(member.address for member in brokers.members.values())
+    producer = Producer({"bootstrap.servers": addresses, "log_level": 0})
+
+    def write() -> None:
+        errors: list[KafkaError | None] = []
+        producer.produce(topic, bytes(200), on_delivery=lambda error, _: errors.append(error))
+        producer.flush()
+        assert errors == [None], errors
+
+    return write
+
+
+class Writer(threading.Thread):
+    """Writes one record after another, and notes when each was sent and acknowledged."""
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        """Begins to write, and waits for the first acknowledgement."""
+        super().__init__(daemon=True)
+        self._write = write
+        self._is_over = threading.Event()
+        # The times of sending and of the acknowledgement.
+        self.written: list[tuple[float, float]] = []
+        self.start()
+        until(lambda: bool(self.written), "nothing is acknowledged")
+
+    def run(self) -> None:
+        """Writes."""
+        while not self._is_over.is_set():
+            sent = time.perf_counter()
+            self._write()
+            self.written.append((sent, time.perf_counter()))
+
+    def first_since(self, moment: float) -> float:
+        """Waits for the acknowledgement of a record that was sent later, and returns its time."""
+        until(lambda: self.written[-1][0] > moment, "nothing is acknowledged")
+        return next(acknowledged for sent, acknowledged in self.written if sent > moment)
+
+    def longest_since(self, moment: float) -> float:
+        """The longest time to an acknowledgement of those that came later."""
+        return max(heard - sent for sent, heard in self.written if heard > moment)
+
+    def finish(self) -> None:
+        """Ends the writing."""
+        self._is_over.set()
+        self.join()
+
+
+def killed(brokers: ThreeBrokers, topic: str, kills: int) -> Figure:
+    """Measures from the kill of a leader to the first record that another acknowledges."""
+    times = []
+    for _ in range(kills):
+        writer = Writer(streamlog_client(brokers, topic))
+        leader = brokers.members[brokers.leader(topic)]
+        began = time.perf_counter()
+        leader.end(signal.SIGKILL)
+        times.append(writer.first_since(began) - began)
+        writer.finish()
+        leader.start()
+        brokers.await_in_sync(topic)
+    row = f"kill -9 of a leader, {kills} times"
+    # Of so few values, the 99th percentile would be their maximum too.
+    name = "s to the first acknowledgement, maximum"
+    return Figure(row, name, max(times), gate=at_most(1), low=min(times), high=max(times))
+
+
+def stopped(brokers: ThreeBrokers, topic: str, stops: int) -> Figure:
+    """Measures how long a producer waits while the leader stops in order."""
+    times = []
+    for _ in range(stops):
+        writer = Writer(streamlog_client(brokers, topic))
+        leader = brokers.members[brokers.leader(topic)]
+        began = time.perf_counter()
+        leader.end(signal.SIGTERM)
+        writer.first_since(time.perf_counter())
+        times.append(writer.longest_since(began) * 1000)
+        writer.finish()
+        leader.start()
+        brokers.await_in_sync(topic)
+    row = f"controlled stop of a leader, {stops} times"
+    name = "ms, the longest acknowledgement"
+    return Figure(row, name, max(times), gate=at_most(500), low=min(times), high=max(times))
+
+
+def kill_both(leader: Member) -> Callable[[], None]:
+    """Kills a broker and its guard, and returns how to start it again."""
+    children = Path(f"/proc/{leader.pid}/task/{leader.pid}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+    leader.end(signal.SIGKILL)
+    return leader.start
+
+
+def pause(leader: Member) -> Callable[[], None]:
+    """Stops the process of a broker without ending it, and returns how it goes on."""
+    os.kill(leader.pid, signal.SIGSTOP)
+    return lambda: os.kill(leader.pid, signal.SIGCONT)
+
+
+def lost(
+    brokers: ThreeBrokers,
+    topic: str,
+    loss: tuple[str, Callable[[Member], Callable[[], None]]],
+    client: tuple[str, Client],
+    times: int,
+    gate: Gate | None,
+) -> Figure:
+    """Measures from the loss of a leader to the first record that another acknowledges."""
+    (row, lose), (name, of) = loss, client
+    seconds = []
+    for _ in range(times):
+        writer = Writer(of(brokers, topic))
+        began = time.perf_counter()
+        give_back = lose(brokers.members[brokers.leader(topic)])
+        seconds.append(writer.first_since(began) - began)
+        writer.finish()
+        give_back()
+        brokers.await_in_sync(topic)
+    work = Work("flushed", name, 1, 200, 1)
+    figure = "s to the first acknowledgement, maximum"
+    return Figure(
+        f"{row}, {times} times", figure, max(seconds), work, gate, min(seconds), max(seconds)
+    )
