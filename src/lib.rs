@@ -39,8 +39,10 @@
         reason = "layers are public to tests, by the feature `internals`"
     )
 )]
-// A build with only some of the features leaves code unused that other features need.
-#![cfg_attr(not(feature = "cli"), allow(dead_code))]
+#![cfg_attr(
+    not(feature = "cli"),
+    expect(dead_code, reason = "some features need code of the shared layers that others do not")
+)]
 
 pub mod types;
 

@@ -12,7 +12,7 @@ UNSAFE_HOME = "src/io/sys.rs"
 # An allowance is silent when it is no longer needed; an expectation is not, and says why.
 _RUST = {
     r"#!?\[\s*allow\b": "expect a lint with a reason instead of allowing it",
-    r"\bcfg_attr\([^)]*,\s*allow\b": "expect a lint with a reason instead of allowing it",
+    r"\bcfg_attr\((?:[^\]])*?,\s*allow\b": "expect a lint with a reason instead of allowing it",
     r"#!?\[\s*expect\((?:(?!reason\s*=)[^\]])*\]": "an expected lint needs its reason",
     r"#\[\s*ignore\b": "a test that does not run proves nothing",
 }
@@ -70,6 +70,7 @@ def test_every_kind_of_excuse_is_found(plant: Plant) -> None:
         "#[allow(dead_code)]",
         "#![allow(dead_code)]",
         "#[cfg_attr(test, allow(dead_code))]",
+        '#![cfg_attr(not(feature = "cli"), allow(dead_code))]',
         "#[expect(dead_code)]",
         "#[ignore]",
         '#[ignore = "slow"]',
