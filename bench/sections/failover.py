@@ -31,12 +31,15 @@ def rows(brokers: ThreeBrokers, topic: str, rounds: int) -> Iterator[Figure]:
     yield killed(brokers, topic, max(rounds, KILLS_MIN))
     yield stopped(brokers, topic, max(rounds, STOPS_MIN))
     soon = at_most(1.5 * SESSION_SECONDS)
-    losses = max(rounds, LOSSES_MIN)
+    times = max(rounds, LOSSES_MIN)
     for row, lose in (("kill -9 of a leader and its guard", kill_both), ("SIGSTOP", pause)):
-        yield lost(brokers, topic, (row, lose), ("streamlog", streamlog_client), losses, soon)
+        title = f"{row}, {times} times"
+        seconds = [lost(brokers, topic, lose, streamlog_client) for _ in range(times)]
+        yield figure(title, "streamlog", seconds, soon)
         # Its own time limit ends the wait for a paused leader.
         gate = None if lose is pause else soon
-        yield lost(brokers, topic, (row, lose), ("confluent-kafka", confluent), losses, gate)
+        seconds = [lost(brokers, topic, lose, confluent) for _ in range(times)]
+        yield figure(title, "confluent-kafka", seconds, gate)
 
 
 def streamlog_client(brokers: ThreeBrokers, topic: str) -> Callable[[], None]:
@@ -150,26 +153,21 @@ def pause(leader: Member) -> Callable[[], None]:
 
 
 def lost(
-    brokers: ThreeBrokers,
-    topic: str,
-    loss: tuple[str, Callable[[Member], Callable[[], None]]],
-    client: tuple[str, Client],
-    times: int,
-    gate: Gate | None,
-) -> Figure:
-    """Measures from the loss of a leader to the first record that another acknowledges."""
-    (row, lose), (name, of) = loss, client
-    seconds = []
-    for _ in range(times):
-        writer = Writer(of(brokers, topic))
-        began = time.perf_counter()
-        give_back = lose(brokers.members[brokers.leader(topic)])
-        seconds.append(writer.first_since(began) - began)
-        writer.finish()
-        give_back()
-        brokers.await_in_sync(topic)
-    work = Work("flushed", name, 1, 200, 1)
-    figure = "s to the first acknowledgement, maximum"
-    return Figure(
-        f"{row}, {times} times", figure, max(seconds), work, gate, min(seconds), max(seconds)
-    )
+    brokers: ThreeBrokers, topic: str, lose: Callable[[Member], Callable[[], None]], client: Client
+) -> float:
+    """Returns the seconds from the loss of a leader to another one's first acknowledgement."""
+    writer = Writer(client(brokers, topic))
+    give_back = lose(brokers.members[brokers.leader(topic)])
+    began = time.perf_counter()
+    seconds = writer.first_since(began) - began
+    writer.finish()
+    give_back()
+    brokers.await_in_sync(topic)
+    return seconds
+
+
+def figure(row: str, client: str, seconds: list[float], gate: Gate | None) -> Figure:
+    """The longest of these times."""
+    least, most = min(seconds), max(seconds)
+    work = Work("flushed", client, 1, 200, 1)
+    return Figure(row, "s to the first acknowledgement, maximum", most, work, gate, least, most)

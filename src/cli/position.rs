@@ -75,8 +75,8 @@ fn instant(text: &str) -> Option<Instant> {
     TimeZone::system().to_timestamp(local).ok()
 }
 
-/// Parses a time in UTC in the last days of the year 9999, which an `Instant` leaves out, since they
-/// belong to the next year in some time zones. In milliseconds since 1970.
+/// Parses a time in UTC in the last days of the year 9999, which an `Instant` leaves out, since
+/// they belong to the next year in some time zones. In milliseconds since 1970.
 fn last_days(text: &str) -> Option<i64> {
     let time: DateTime = text.strip_suffix('Z')?.parse().ok()?;
     i64::try_from(time.duration_since(date(1970, 1, 1).at(0, 0, 0, 0)).as_millis()).ok()

@@ -155,6 +155,7 @@ impl EngineState {
         let (metadata, losses) = open_metadata(&config, environment, &logs.data, addresses)
             .await
             .inspect_err(|_| close_unused(&logs))?;
+        let applied_image = Mutex::new(metadata.current_image());
         let state = Arc::new(Self {
             partitions,
             control: Control::new(executor, Arc::clone(&failure)),
@@ -168,7 +169,7 @@ impl EngineState {
             in_sync_changes: InSyncChanges::default(),
             damage_reports: DamageReports::default(),
             losses,
-            applying: Mutex::default(),
+            applied_image,
             applied: Latest::new(()),
             listener: OnceLock::new(),
         });

@@ -4,7 +4,7 @@
 //! All of it waits for the disk or the metadata store. So it has a task of its own: a slow disk
 //! must not keep this broker from the other changes of an image, such as leading other partitions.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -46,7 +46,11 @@ pub(super) fn follow(engine: &Arc<EngineState>) {
 }
 
 async fn follow_once(engine: &Arc<EngineState>) {
-    let image = engine.image();
+    // What a later image deletes is still served until that one has been applied.
+    let image = {
+        let applied = engine.applied_image.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&applied)
+    };
     let is_removed = remove_deleted(engine, &image).await;
     if identify(engine, &image).await || is_removed {
         apply_latest(engine);

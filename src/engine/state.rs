@@ -43,8 +43,9 @@ pub(crate) struct EngineState {
     pub(crate) damage_reports: DamageReports,
     /// The replicas whose disk has lost flushed records.
     pub(crate) losses: Losses,
-    /// Held while an image is applied to `partitions`, so that none replaces a later one.
-    pub(super) applying: Mutex<()>,
+    /// The image that was applied to `partitions` last. Locked while one is applied, so that none
+    /// replaces a later one.
+    pub(super) applied_image: Mutex<Arc<Image>>,
     /// Notified whenever an image has been applied to `partitions`.
     pub(crate) applied: Latest<()>,
     /// The thread for metadata and groups, and its pool for calls that block on a disk.

@@ -42,8 +42,9 @@ pub(crate) fn follow(engine: &Arc<EngineState>) {
 
 /// Applies the latest image.
 pub(super) fn apply_latest(engine: &Arc<EngineState>) {
-    let _applying = engine.applying.lock().unwrap_or_else(PoisonError::into_inner);
-    apply(engine, &engine.image());
+    let mut applied = engine.applied_image.lock().unwrap_or_else(PoisonError::into_inner);
+    *applied = engine.image();
+    apply(engine, &applied);
 }
 
 /// Brings the partitions in line with the image, and notifies callers that wait for it.

@@ -1,7 +1,8 @@
 """Inside a layer, modules depend on each other in one direction.
 
 The modules of a folder are its files and the folders in it. A module depends on another when it
-names it by a path, or names what the folder's `mod.rs` re-exports from it. Tests do not count.
+names it by a path, or names what the `mod.rs` of the folder, or of one above, re-exports from it.
+Tests do not count.
 """
 
 import re
@@ -15,6 +16,7 @@ from tidy.source.tree import Tree
 
 _USE = re.compile(r"\buse\s+([^;]+);")
 _PATH = re.compile(r"\b((?:crate|super|self)(?:::\w+)+)")
+_MODULE = re.compile(r"\bmod\s+(\w+)\s*;")
 _GROUP = re.compile(r"((?:\w+::)*)\{(.*)\}", re.DOTALL)
 
 Graph = dict[str, set[str]]
@@ -29,16 +31,15 @@ def graph(tree: Tree, folder: str) -> Graph:
         if inside != ("mod",) and not any(map(_is_test, inside)):
             files[path] = inside
     depends: Graph = {inside[0]: set() for inside in files.values()}
-    exports = _exports(tree, folder, depends)
+    origin = Origins(tree)
     for path, inside in files.items():
         module = home + [part for part in inside if part != "mod"]
         for named in _named(rust.without_test_modules(rust.mask(tree.read(path)))):
-            name = _absolute(named, module)
+            name = origin.of(_absolute(named, module))
             if name[: len(home)] != home or len(name) == len(home):
                 continue
-            first = name[len(home)]
-            other = first if first in depends else exports.get(first)
-            if other and other != inside[0]:
+            other = name[len(home)]
+            if other in depends and other != inside[0]:
                 depends[inside[0]].add(other)
     return depends
 
@@ -65,13 +66,33 @@ def _is_test(part: str) -> bool:
     return part == "tests" or part.endswith("_tests")
 
 
-def _exports(tree: Tree, folder: str, modules: Graph) -> dict[str, str]:
-    """The names that `mod.rs` re-exports, with the modules they come from."""
-    path = f"src/{folder}/mod.rs"
-    if path not in tree.paths:
-        return {}
-    names = (name.split("::") for name in _uses(rust.mask(tree.read(path))))
-    return {parts[-1]: parts[0] for parts in names if parts[0] in modules}
+class Origins:
+    """Where names are defined that a `mod.rs` re-exports."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Reads each `mod.rs` once, when it is needed."""
+        self._tree = tree
+        self._known: dict[str, dict[str, list[str]]] = {}
+
+    def of(self, name: list[str]) -> list[str]:
+        """The absolute name of the definition, as far as it is found by re-exports."""
+        for length in range(1, len(name)):
+            exports = self._exports("/".join(name[1:length]))
+            inner = exports.get(name[length])
+            if inner is not None:
+                return self.of([*name[:length], *inner, *name[length + 1 :]])
+        return name
+
+    def _exports(self, folder: str) -> dict[str, list[str]]:
+        """The names that a folder re-exports from its own modules, with their paths from there."""
+        if folder not in self._known:
+            path = f"src/{folder}/mod.rs" if folder else "src/lib.rs"
+            masked = rust.mask(self._tree.read(path)) if path in self._tree.paths else ""
+            modules = set(_MODULE.findall(masked))
+            names = (name.removeprefix("self::").split("::") for name in _uses(masked))
+            inner = {parts[-1]: parts for parts in names if parts[0] in modules}
+            self._known[folder] = {n: p for n, p in inner.items() if n not in modules and p != [n]}
+        return self._known[folder]
 
 
 def _named(masked: str) -> Iterator[str]:
@@ -117,6 +138,18 @@ def test_a_circle_is_found_however_it_is_written(plant: Plant) -> None:
             }
         )
         assert circle(graph(tree, "wire")) == ["a", "b"], back
+
+
+def test_a_circle_through_what_a_folder_above_re_exports_is_found(plant: Plant) -> None:
+    tree = plant(
+        {
+            "src/io/mod.rs": "mod wait;\npub use wait::{First, Second};",
+            "src/io/wait/mod.rs": "mod a;\nmod b;\npub use a::First;\npub use b::Second;",
+            "src/io/wait/a.rs": "use crate::io::Second;",
+            "src/io/wait/b.rs": "use crate::io::First;",
+        }
+    )
+    assert circle(graph(tree, "io/wait")) == ["a", "b"]
 
 
 def test_what_depends_one_way_is_no_circle(plant: Plant) -> None:

@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::brokers::{Brokers, metadata_of};
 use crate::client::ClientError;
@@ -23,13 +23,13 @@ const LATE: Duration = Duration::from_secs(1);
 type FirstAnswer<'a, R> =
     dyn Future<Output = Result<(HostPort, <R as Message>::Response), ClientError>> + Send + 'a;
 
-/// The time of a search for a broker that answers.
+/// The times of a search for a broker that answers.
 #[derive(Clone, Copy)]
-struct Search {
-    began: Instant,
-    ends: Instant,
+struct Patience {
     /// The time after which the next broker is asked as well.
     late: Duration,
+    /// The time that each broker has for its answer.
+    longest: Duration,
 }
 
 impl Brokers {
@@ -61,25 +61,26 @@ impl Brokers {
         addresses: &[HostPort],
         request: &R,
     ) -> Result<(HostPort, R::Response), ClientError> {
-        let (began, limit) = (Instant::now(), self.config().timeout);
-        let share = limit / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
-        let time = Search { began, ends: began + limit, late: LATE.min(share) };
-        self.first_answer(addresses, request, time).await
+        // With equal shares, one broker that hangs cannot use up all the time.
+        let count = u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        let longest = self.config().timeout / count;
+        let patience = Patience { late: LATE.min(longest), longest };
+        self.first_answer(addresses, request, patience).await
     }
 
     fn first_answer<'a, R: Message>(
         &'a self,
         addresses: &'a [HostPort],
         request: &'a R,
-        time: Search,
+        patience: Patience,
     ) -> Pin<Box<FirstAnswer<'a, R>>> {
         Box::pin(async move {
             let Some((address, others)) = addresses.split_first() else {
                 return Err(ClientError::Connect { tried: Vec::new() });
             };
-            let mut first = pin!(self.answer_in_time(address, request, time));
-            let mut next = self.first_answer(others, request, time);
-            if let Ok(outcome) = timeout(time.late, &mut first).await {
+            let mut first = pin!(self.answer_in_time(address, request, patience));
+            let mut next = self.first_answer(others, request, patience);
+            if let Ok(outcome) = timeout(patience.late, &mut first).await {
                 return match outcome {
                     Err(ClientError::Connect { tried }) => with_tried(tried, next.await),
                     outcome => outcome,
@@ -92,30 +93,26 @@ impl Brokers {
                     outcome => outcome,
                 },
                 outcome = &mut next => match outcome {
-                    Err(ClientError::Connect { tried }) => match first.await {
-                        Err(ClientError::Connect { tried: by_first }) => {
-                            with_tried(by_first, Err(ClientError::Connect { tried }))
-                        }
+                    Ok(answer) => Ok(answer),
+                    Err(error) => match first.await {
+                        Err(ClientError::Connect { tried }) => with_tried(tried, Err(error)),
                         outcome => outcome,
                     },
-                    outcome => outcome,
                 },
             }
         })
     }
 
-    /// Asks the broker at `address`; the end of the search counts as an error of connecting.
+    /// Asks the broker at `address`. That it takes too long counts as an error of connecting.
     async fn answer_in_time<R: Message>(
         &self,
         address: &HostPort,
         request: &R,
-        time: Search,
+        Patience { longest, .. }: Patience,
     ) -> Result<(HostPort, R::Response), ClientError> {
-        let Ok(answer) = timeout_at(time.ends, self.call(address, request)).await else {
-            let reason = format!("no answer within {:.1?}", time.ends - time.began);
-            return Err(ClientError::Connect {
-                tried: vec![Attempt::answered_not(address, reason)],
-            });
+        let Ok(answer) = timeout(longest, self.call(address, request)).await else {
+            let reason = format!("no answer within {longest:.1?}");
+            return Err(ClientError::unreachable(address, reason));
         };
         Ok((address.clone(), answer?))
     }

@@ -304,6 +304,12 @@ impl Brokers {
         }
     }
 
+    /// Has the next request to the broker at `address` open another shared connection.
+    pub(super) fn forget_connection(&self, address: &HostPort) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.remove(address);
+    }
+
     fn shared_connection(&self, address: &HostPort) -> Arc<SharedConnection> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || Arc::new(SharedConnection::new(address.clone(), self.connector.clone()));

@@ -14,24 +14,24 @@ use tokio::time::{sleep, timeout};
 use super::brokers::Brokers;
 use crate::client::ClientError;
 use crate::config::HostPort;
-use crate::types::{TopicName, TopicPartition};
-use crate::wire::{FindCoordinatorRequest, FindCoordinatorResponse, Message};
+use crate::types::{BrokerId, TopicName, TopicPartition};
+use crate::wire::{FindCoordinatorRequest, Message};
 
 /// The time after which an answer is late, and the pause between two questions to other brokers.
 const LATE: Duration = Duration::from_secs(1);
 
 /// The role in which a broker is asked.
 #[derive(Clone, Debug)]
-pub(crate) enum Role<'a> {
+pub(crate) enum Role {
     /// It leads at least one of these partitions.
     Leader(Vec<TopicPartition>),
-    /// It coordinates the group with this id.
-    Coordinator(&'a str),
+    /// It coordinates a group.
+    Coordinator,
     /// It is the controller.
     Controller,
 }
 
-impl Role<'_> {
+impl Role {
     /// The role of a partition's leader.
     pub(crate) fn leader(partition: &TopicPartition) -> Self {
         Self::Leader(vec![partition.clone()])
@@ -45,23 +45,32 @@ impl Brokers {
         request: &R,
     ) -> Result<R::Response, ClientError> {
         match self.topology().controller() {
-            Some(address) => self.call_in_role(address, Role::Controller, request).await,
+            Some(address) => {
+                let answer = self.call_in_role(address, Role::Controller, request).await;
+                if matches!(answer, Err(ClientError::Connect { .. })) {
+                    // The next attempt asks the next controller. If this fails, it fails again.
+                    let _ = self.refresh(Some(&[]), false).await;
+                }
+                answer
+            }
             None => self.call_any(request).await,
         }
     }
 
     /// Returns the address of a group's coordinator.
     pub(crate) async fn coordinator(&self, group: &str) -> Result<HostPort, ClientError> {
-        read_coordinator(&self.call_any(&coordinator_of(group)).await?)
-    }
-
-    /// As `coordinator`, as the broker at `address` says.
-    async fn coordinator_by(
-        &self,
-        address: &HostPort,
-        group: &str,
-    ) -> Result<HostPort, ClientError> {
-        read_coordinator(&self.call(address, &coordinator_of(group)).await?)
+        let request = FindCoordinatorRequest {
+            key: group.to_owned(),
+            coordinator_keys: vec![group.to_owned()],
+            ..FindCoordinatorRequest::default()
+        };
+        let answer = self.call_any(&request).await?;
+        let (code, words, host, port) = match answer.coordinators.first() {
+            Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
+            None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
+        };
+        ClientError::check(code, "finding the group's coordinator", words)?;
+        Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
     }
 
     /// Sends a request to the coordinator of a group.
@@ -71,7 +80,7 @@ impl Brokers {
         request: &R,
     ) -> Result<R::Response, ClientError> {
         let coordinator = self.coordinator(group).await?;
-        self.call_in_role(&coordinator, Role::Coordinator(group), request).await
+        self.call_in_role(&coordinator, Role::Coordinator, request).await
     }
 
     /// Sends a request to the broker at `address` over the shared connection, and waits for the
@@ -82,10 +91,16 @@ impl Brokers {
     pub(crate) async fn call_in_role<R: Message>(
         &self,
         address: &HostPort,
-        role: Role<'_>,
+        role: Role,
         request: &R,
     ) -> Result<R::Response, ClientError> {
-        self.answer_in_role((address, Duration::ZERO), || role, self.call(address, request)).await
+        let call = self.call(address, request);
+        let answer = self.answer_in_role((address, Duration::ZERO), || role, call).await;
+        if matches!(&answer, Err(error @ ClientError::Connect { .. }) if !error.is_unconnected()) {
+            // What was sent may wait there for long: later requests must not wait behind it.
+            self.forget_connection(address);
+        }
+        answer
     }
 
     /// Waits for the answer of the broker at `address` as long as it may have this role. It may
@@ -93,23 +108,21 @@ impl Brokers {
     ///
     /// # Errors
     /// Those of the answer, or that another broker has the role.
-    pub(crate) async fn answer_in_role<'a, T, E>(
+    pub(crate) async fn answer_in_role<T, E>(
         &self,
         (address, expected): (&HostPort, Duration),
-        role: impl FnOnce() -> Role<'a>,
+        role: impl FnOnce() -> Role,
         answer: impl Future<Output = Result<T, E>>,
     ) -> Result<T, ClientError>
     where
         ClientError: From<E>,
     {
         let replaced = async {
-            sleep(expected).await;
-            let role = role();
-            loop {
+            sleep(expected.saturating_add(LATE)).await;
+            // Its id counts, if it is known: the same broker may be named by several addresses.
+            let (id, role) = (self.topology().broker_at(address), role());
+            while !self.is_replaced((address, id), &role).await {
                 sleep(LATE).await;
-                if self.is_replaced(address, &role).await {
-                    return;
-                }
             }
         };
         tokio::select! {
@@ -121,63 +134,42 @@ impl Brokers {
         }
     }
 
-    /// Returns true if, by what the others say, another broker than that at `address` has the role.
-    async fn is_replaced(&self, address: &HostPort, role: &Role<'_>) -> bool {
+    /// Returns true if, by what the others say, another broker than this one has the role, or is to
+    /// have it: one whose session has ended is no longer in the cluster. A coordinator or
+    /// controller that is there answers, and says itself that another has taken over.
+    async fn is_replaced(&self, (address, id): (&HostPort, Option<BrokerId>), role: &Role) -> bool {
+        let topics = match role {
+            Role::Leader(partitions) => partitions.iter().map(|id| &id.topic).collect(),
+            Role::Coordinator | Role::Controller => BTreeSet::new(),
+        };
+        let topics: Vec<TopicName> = topics.into_iter().cloned().collect();
+        if !self.ask_others(address, &topics).await {
+            return false;
+        }
+        let topology = self.topology();
         match role {
-            Role::Leader(partitions) => {
-                let topics: BTreeSet<&TopicName> = partitions.iter().map(|id| &id.topic).collect();
-                let topics: Vec<TopicName> = topics.into_iter().cloned().collect();
-                self.ask_others(address, &topics).await;
-                let topology = self.topology();
-                partitions.iter().all(|TopicPartition { topic, partition }| {
-                    topology.leader(topic, *partition).is_some_and(|leader| leader != address)
+            Role::Leader(partitions) => partitions.iter().all(|partition| {
+                let TopicPartition { topic, partition } = partition;
+                topology.leader_id(topic, *partition).is_some_and(|leader| match id {
+                    Some(id) => leader != id,
+                    None => topology.address(leader) != Some(address),
                 })
-            }
-            Role::Coordinator(group) => {
-                for other in self.others(address) {
-                    if let Ok(Ok(found)) = timeout(LATE, self.coordinator_by(&other, group)).await {
-                        return found != *address;
-                    }
-                }
-                false
-            }
-            Role::Controller => {
-                self.ask_others(address, &[]).await;
-                self.topology().controller().is_some_and(|controller| controller != address)
-            }
+            }),
+            Role::Coordinator | Role::Controller => match id {
+                Some(id) => topology.address(id).is_none(),
+                None => topology.broker_at(address).is_none(),
+            },
         }
     }
 
-    /// Asks another broker than that at `address` for the metadata of topics. If none answers, the
-    /// cached metadata stays.
-    async fn ask_others(&self, address: &HostPort, topics: &[TopicName]) {
-        for other in self.others(address) {
-            if let Ok(Ok(())) = timeout(LATE, self.ask(&other, topics)).await {
-                return;
+    /// Asks another broker than that at `address` for the metadata of topics. Returns false if none
+    /// answers; the cached metadata then stays.
+    async fn ask_others(&self, address: &HostPort, topics: &[TopicName]) -> bool {
+        for other in self.candidates().iter().filter(|other| *other != address) {
+            if let Ok(Ok(())) = timeout(LATE, self.ask(other, topics)).await {
+                return true;
             }
         }
+        false
     }
-
-    fn others(&self, address: &HostPort) -> Vec<HostPort> {
-        let mut others = self.candidates();
-        others.retain(|other| other != address);
-        others
-    }
-}
-
-fn coordinator_of(group: &str) -> FindCoordinatorRequest {
-    FindCoordinatorRequest {
-        key: group.to_owned(),
-        coordinator_keys: vec![group.to_owned()],
-        ..FindCoordinatorRequest::default()
-    }
-}
-
-fn read_coordinator(answer: &FindCoordinatorResponse) -> Result<HostPort, ClientError> {
-    let (code, words, host, port) = match answer.coordinators.first() {
-        Some(row) => (row.error_code, row.error_message.as_deref(), &row.host, row.port),
-        None => (answer.error_code, answer.error_message.as_deref(), &answer.host, answer.port),
-    };
-    ClientError::check(code, "finding the group's coordinator", words)?;
-    Ok(HostPort::new(host.clone(), u16::try_from(port).unwrap_or(0)))
 }

@@ -92,6 +92,11 @@ impl Topology {
         self.brokers.get(&broker)
     }
 
+    /// Returns the broker at an address.
+    pub(crate) fn broker_at(&self, address: &HostPort) -> Option<BrokerId> {
+        self.brokers.iter().find(|(_, known)| *known == address).map(|(id, _)| *id)
+    }
+
     /// Returns the addresses of all brokers.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &HostPort> {
         self.brokers.values()
@@ -110,8 +115,16 @@ impl Topology {
 
     /// Returns the address of a partition's leader.
     pub(crate) fn leader(&self, topic: &TopicName, partition: PartitionIndex) -> Option<&HostPort> {
-        let leader = self.topics.get(topic)?.partition(partition)?.leader?;
-        self.address(leader)
+        self.address(self.leader_id(topic, partition)?)
+    }
+
+    /// Returns the id of a partition's leader.
+    pub(crate) fn leader_id(
+        &self,
+        topic: &TopicName,
+        partition: PartitionIndex,
+    ) -> Option<BrokerId> {
+        self.topics.get(topic)?.partition(partition)?.leader
     }
 }
 

@@ -27,9 +27,8 @@ mod topics;
 mod until_end;
 
 pub use changes::Change;
-pub use config::{ConsumerConfig, OutOfRange, Start};
+pub use config::{Commit, ConsumerConfig, GroupConfig, OutOfRange, Start, Strategy};
 pub use handle::Consumer;
-pub use membership::{Commit, GroupConfig, Strategy};
 pub use message::Message;
 pub use sink::{Patience, ReadRecord, Sink};
 pub use stream::Stream;

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use super::buffers::Stock;
+use super::stock::{ALIGNMENT, Stock};
 
 /// A buffer for [`File::read_direct`](crate::io::File::read_direct), returned to its stock when it
 /// is dropped.
 #[derive(Debug)]
 pub struct DirectBuffer {
-    /// The memory is longer than the capacity by one alignment, because the allocation may begin at
-    /// any address.
     memory: Vec<u8>,
     length: usize,
     stock: Arc<Stock>,
@@ -18,10 +16,10 @@ pub struct DirectBuffer {
 impl DirectBuffer {
     /// The position and length of a direct read and the address of its memory are multiples of
     /// this: devices require 512 or 4096.
-    pub const ALIGNMENT: usize = 4096;
+    pub const ALIGNMENT: usize = ALIGNMENT;
 
-    pub(super) fn new(memory: Option<Vec<u8>>, stock: Arc<Stock>) -> Self {
-        let memory = memory.unwrap_or_else(|| vec![0; stock.capacity() + Self::ALIGNMENT]);
+    /// A buffer with memory that the stock has lent.
+    pub(super) fn new(memory: Vec<u8>, stock: Arc<Stock>) -> Self {
         Self { memory, length: 0, stock }
     }
 

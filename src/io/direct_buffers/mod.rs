@@ -5,6 +5,7 @@
 
 mod buffer;
 mod buffers;
+mod stock;
 
 pub use buffer::DirectBuffer;
 pub use buffers::DirectBuffers;

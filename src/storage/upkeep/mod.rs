@@ -3,6 +3,7 @@
 
 mod age_clock;
 mod compactor;
+mod listener;
 mod passes;
 mod relief;
 mod schedule;
@@ -11,9 +12,10 @@ mod upkeep_thread;
 
 pub use age_clock::AgeClock;
 pub use compactor::CompactionOptions;
+pub use listener::UpkeepListener;
 pub use schedule::UpkeepOptions;
 pub use scrub::ScrubOptions;
-pub use upkeep_thread::{Upkeep, UpkeepListener};
+pub use upkeep_thread::Upkeep;
 
 #[cfg(test)]
 mod upkeep_tests;

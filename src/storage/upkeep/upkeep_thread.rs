@@ -10,21 +10,14 @@ use std::time::Duration;
 use crate::io::{Clock, Worker};
 use crate::storage::upkeep::age_clock::AgeClock;
 use crate::storage::upkeep::compactor::Compactor;
+use crate::storage::upkeep::listener::UpkeepListener;
 use crate::storage::upkeep::passes::{expired, is_local, limit_total_size, retain, tolerate};
 use crate::storage::upkeep::relief::{RELIEF_INTERVAL, Relief};
 use crate::storage::upkeep::schedule::{Schedule, Step, UpkeepOptions};
 use crate::storage::upkeep::scrub::Scrubber;
 use crate::storage::worker::start_worker;
-use crate::storage::{DataDir, Offsets, Removed, StorageError};
+use crate::storage::{DataDir, Removed, StorageError};
 use crate::types::WithCauses;
-
-/// The callbacks of maintenance. Called on its threads, without a lock held.
-pub struct UpkeepListener {
-    /// Returns the current high watermarks.
-    pub high_watermarks: Box<dyn Fn() -> Offsets + Send + Sync>,
-    /// Called when the disk has failed, or a thread has panicked.
-    pub on_fatal: Box<dyn Fn(&StorageError) + Send + Sync>,
-}
 
 /// The interval at which the wall time is recorded, while records are flushed or at retention.
 const TIME_INTERVAL: Duration = Duration::from_mins(1);

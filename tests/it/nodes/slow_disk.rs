@@ -7,7 +7,7 @@ use streamlog::types::{Offset, PartitionIndex, TopicPartition};
 use streamlog::wire::metadata::{MetadataRequest, RequestTopic};
 
 use super::three_nodes::{PATIENCE, ThreeNodes};
-use crate::support::{Connection, TOPIC, batch};
+use crate::support::{TOPIC, batch};
 
 /// A topic of the slow node alone.
 const NEIGHBOUR: &str = "neighbour";
@@ -48,9 +48,10 @@ fn write_files(cluster: &ThreeNodes, slow: usize) {
         cluster.leading_after(leader);
     }
     cluster.start_node(killed).unwrap();
+    cluster.until(|| cluster.connect(cluster.leading()).produce(batch([0]), 1).ok()?.ok());
+    // Both may wait for the slow node, and then fail.
     let admin = cluster.client().admin();
     let first = TopicPartition { topic: TOPIC.parse().unwrap(), partition: PartitionIndex(0) };
-    // Both may wait for the slow node, and then fail.
     let _ = admin.delete_records(&first, Offset::new(1));
     let _ = admin.delete_topic(DELETED);
 }
@@ -67,17 +68,22 @@ fn a_slow_sync_of_any_one_file_costs_no_session_and_delays_no_other_partition() 
         }
         let slow = cluster.until(|| cluster.leader(NEIGHBOUR, 0).unwrap());
         let epoch = leader_epoch(&cluster, slow, NEIGHBOUR);
+        let mut neighbour = cluster.connect(slow);
+        neighbour.set_patience(SLOW);
+        let mut append = || {
+            neighbour.send_batch_to(NEIGHBOUR, batch([1]), -1).unwrap();
+            let stored = neighbour.receive_offset();
+            assert!(matches!(stored, Ok(Ok(_))), "{file}: {stored:?}");
+        };
+        // The log of a partition is made by its first record.
+        append();
         let hold = cluster.disk(slow).unwrap().hold_sync_of(file);
         thread::scope(|scope| {
             scope.spawn(|| write_files(&cluster, slow));
             assert!(hold.wait_for(1, PATIENCE), "{file} is not synced");
-            let mut neighbour = Connection::open(cluster.address(slow).unwrap()).unwrap();
-            neighbour.set_patience(SLOW);
             let began = Instant::now();
             while began.elapsed() < SLOW {
-                neighbour.send_batch_to(NEIGHBOUR, batch([1]), -1).unwrap();
-                let stored = neighbour.receive_offset();
-                assert!(matches!(stored, Ok(Ok(_))), "{file}: {stored:?}");
+                append();
                 thread::sleep(Duration::from_millis(5));
             }
             let now = leader_epoch(&cluster, (slow + 1) % 3, NEIGHBOUR);

@@ -1,17 +1,8 @@
 //! Assignors: the distribution of partitions among members, computed as by other Kafka clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
-/// An assignment strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// Contiguous ranges, topic by topic: partitions with the same index in several topics go to
-    /// the same member.
-    Range,
-    /// One partition to each member in turn.
-    RoundRobin,
-}
+use crate::client::consumer::config::Strategy;
 
 /// A member with the topics it subscribed to.
 #[derive(Clone, Debug)]
@@ -24,14 +15,6 @@ pub(crate) struct Subscriber {
 pub(crate) type PartitionsByTopic = BTreeMap<String, Vec<i32>>;
 
 impl Strategy {
-    /// Its name in the group protocol.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Range => "range",
-            Self::RoundRobin => "roundrobin",
-        }
-    }
-
     /// Computes the assignment of every member; `counts` has the number of partitions by topic.
     pub(crate) fn assign(
         self,
@@ -54,16 +37,6 @@ impl Strategy {
             Self::RoundRobin => in_turn(&members, counts, &mut give),
         }
         assignments
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Range, Self::RoundRobin];
-        let found = all.into_iter().find(|strategy| strategy.name() == text);
-        found.ok_or_else(|| "range, roundrobin".to_owned())
     }
 }
 

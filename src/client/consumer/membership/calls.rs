@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignors::{PartitionsByTopic, Subscriber};
-use super::config::GroupConfig;
+use crate::client::consumer::config::{GroupConfig, Strategy};
 use crate::client::{ClientError, committed};
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicName, TopicPartition};
 use crate::wire::{
@@ -48,7 +48,7 @@ pub(super) fn join(
         ..Subscription::default()
     };
     let metadata = subscription.to_blob(BLOB_VERSION).map_err(|error| unreadable(&error))?;
-    let protocol = |strategy: &super::assignors::Strategy| join_group::Protocol {
+    let protocol = |strategy: &Strategy| join_group::Protocol {
         name: strategy.name().to_owned(),
         metadata: metadata.clone(),
     };

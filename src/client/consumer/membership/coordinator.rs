@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::ClientError;
-use crate::client::cluster::{Brokers, Role};
+use crate::client::cluster::Role;
 use crate::client::consumer::shared::Shared;
 use crate::config::HostPort;
 use crate::link::{Connection, LinkError};
@@ -15,7 +15,6 @@ use crate::wire::Message;
 #[derive(Debug)]
 pub(super) struct Coordinator {
     shared: Arc<Shared>,
-    group: String,
     address: HostPort,
     connection: Connection,
 }
@@ -24,18 +23,19 @@ impl Coordinator {
     /// Looks up the coordinator of a group, and connects to it.
     pub(super) async fn find(shared: &Arc<Shared>, group: &str) -> Result<Self, ClientError> {
         let address = shared.brokers.coordinator(group).await?;
-        let connection = shared.brokers.open(&address).await?;
-        Ok(Self { shared: Arc::clone(shared), group: group.to_owned(), address, connection })
+        Self::connect(shared, address).await
+    }
+
+    async fn connect(shared: &Arc<Shared>, address: HostPort) -> Result<Self, ClientError> {
+        let (brokers, opening) = (&shared.brokers, shared.brokers.open(&address));
+        let role = || Role::Coordinator;
+        let connection = brokers.answer_in_role((&address, Duration::ZERO), role, opening).await?;
+        Ok(Self { shared: Arc::clone(shared), address, connection })
     }
 
     /// Another connection to the same broker.
     pub(super) async fn connect_again(&self) -> Result<Self, ClientError> {
-        Ok(Self {
-            shared: Arc::clone(&self.shared),
-            group: self.group.clone(),
-            address: self.address.clone(),
-            connection: self.brokers().open(&self.address).await?,
-        })
+        Self::connect(&self.shared, self.address.clone()).await
     }
 
     /// Its address.
@@ -61,11 +61,7 @@ impl Coordinator {
         &self,
         answer: impl Future<Output = Result<T, LinkError>>,
     ) -> Result<T, ClientError> {
-        let role = || Role::Coordinator(&self.group);
-        self.brokers().answer_in_role((&self.address, Duration::ZERO), role, answer).await
-    }
-
-    fn brokers(&self) -> &Brokers {
-        &self.shared.brokers
+        let role = || Role::Coordinator;
+        self.shared.brokers.answer_in_role((&self.address, Duration::ZERO), role, answer).await
     }
 }

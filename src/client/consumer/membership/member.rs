@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::assignors::{PartitionsByTopic, Strategy, Subscriber};
+use super::assignors::{PartitionsByTopic, Subscriber};
 use super::calls::{self, MemberIdentity};
-use super::config::{Commit, GroupConfig};
 use super::coordinator::Coordinator;
 use super::state::{Joined, Membership};
 use crate::client::cluster::Brokers;
 use crate::client::committed;
-use crate::client::consumer::Start;
+use crate::client::consumer::config::{Commit, GroupConfig, Start, Strategy};
 use crate::client::consumer::shared::Shared;
 use crate::client::error::Remedy;
 use crate::client::{ClientError, Event};

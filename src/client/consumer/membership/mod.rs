@@ -8,13 +8,9 @@
 
 mod assignors;
 mod calls;
-mod config;
 mod coordinator;
 mod member;
 mod state;
-
-pub use assignors::Strategy;
-pub use config::{Commit, GroupConfig};
 
 pub(crate) use calls::read_assignment;
 pub(crate) use member::Member;

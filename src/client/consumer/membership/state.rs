@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::client::ClientError;
 use crate::client::cluster::Role;
 use crate::client::committed;
-use crate::client::consumer::membership::GroupConfig;
+use crate::client::consumer::config::GroupConfig;
 use crate::client::consumer::membership::calls::{self, MemberIdentity};
 use crate::client::consumer::shared::Shared;
 use crate::config::HostPort;
@@ -119,8 +119,8 @@ impl Membership {
         }
         let epochs = shared.assignment.epochs_before(offsets);
         let request = calls::commit(&self.group, &joined.identity, (offsets, &epochs));
-        let role = Role::Coordinator(self.group.id.as_deref().unwrap_or_default());
-        let answer = shared.brokers.call_in_role(&joined.coordinator, role, &request).await?;
+        let (brokers, role) = (&shared.brokers, Role::Coordinator);
+        let answer = brokers.call_in_role(&joined.coordinator, role, &request).await?;
         committed::check(&answer)
     }
 

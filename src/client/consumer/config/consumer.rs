@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::client::GroupConfig;
+use super::group::GroupConfig;
 use crate::config::{ByteSize, settings};
 use crate::types::{Offset, Timestamp};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::assignors::Strategy;
+use super::strategy::Strategy;
 use crate::config::{SettingValue, settings};
 
 /// The time at which a message's offset is committed.
@@ -57,17 +57,5 @@ impl SettingValue for Commit {
 
     fn show(&self) -> String {
         (*self != Self::Manual).to_string()
-    }
-}
-
-impl SettingValue for Vec<Strategy> {
-    fn parse(text: &str) -> Result<Self, String> {
-        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let strategies = words.map(str::parse).collect::<Result<Self, String>>()?;
-        if strategies.is_empty() { Err("range, roundrobin".to_owned()) } else { Ok(strategies) }
-    }
-
-    fn show(&self) -> String {
-        self.iter().map(|strategy| strategy.name()).collect::<Vec<_>>().join(",")
     }
 }
