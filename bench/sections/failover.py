@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,6 +25,9 @@ SESSION_SECONDS = 6.0
 
 Client: TypeAlias = Callable[[ThreeBrokers, str], Callable[[], None]]
 """Returns a function that writes one record to a topic, and returns once it is acknowledged."""
+
+Lose: TypeAlias = Callable[[Member], Callable[[], None]]
+"""Takes a broker from the cluster, and returns how to give it back."""
 
 
 def rows(brokers: ThreeBrokers, topic: str, rounds: int) -> Iterator[Figure]:
@@ -103,38 +107,33 @@ class Writer(threading.Thread):
 
 def killed(brokers: ThreeBrokers, topic: str, kills: int) -> Figure:
     """Measures from the kill of a leader to the first record that another acknowledges."""
-    times = []
-    for _ in range(kills):
-        writer = Writer(streamlog_client(brokers, topic))
-        leader = brokers.members[brokers.leader(topic)]
-        began = time.perf_counter()
-        leader.end(signal.SIGKILL)
-        times.append(writer.first_since(began) - began)
-        writer.finish()
-        leader.start()
-        brokers.await_in_sync(topic)
-    row = f"kill -9 of a leader, {kills} times"
+    seconds = [lost(brokers, topic, kill, streamlog_client) for _ in range(kills)]
     # Of so few values, the 99th percentile would be their maximum too.
-    name = "s to the first acknowledgement, maximum"
-    return Figure(row, name, max(times), gate=at_most(1), low=min(times), high=max(times))
+    return figure(f"kill -9 of a leader, {kills} times", "streamlog", seconds, at_most(1))
 
 
 def stopped(brokers: ThreeBrokers, topic: str, stops: int) -> Figure:
-    """Measures how long a producer waits while the leader stops in order."""
+    """Measures how long a producer waits during a controlled stop of the leader."""
     times = []
     for _ in range(stops):
-        writer = Writer(streamlog_client(brokers, topic))
-        leader = brokers.members[brokers.leader(topic)]
-        began = time.perf_counter()
-        leader.end(signal.SIGTERM)
-        writer.first_since(time.perf_counter())
-        times.append(writer.longest_since(began) * 1000)
-        writer.finish()
-        leader.start()
-        brokers.await_in_sync(topic)
+        with loss(brokers, topic, stop, streamlog_client) as (writer, began):
+            writer.first_since(time.perf_counter())
+            times.append(writer.longest_since(began) * 1000)
     row = f"controlled stop of a leader, {stops} times"
     name = "ms, the longest acknowledgement"
     return Figure(row, name, max(times), gate=at_most(500), low=min(times), high=max(times))
+
+
+def stop(leader: Member) -> Callable[[], None]:
+    """Ends a broker, which hands over first, and returns how to start it again."""
+    leader.end(signal.SIGTERM)
+    return leader.start
+
+
+def kill(leader: Member) -> Callable[[], None]:
+    """Kills a broker, and returns how to start it again."""
+    leader.end(signal.SIGKILL)
+    return leader.start
 
 
 def kill_both(leader: Member) -> Callable[[], None]:
@@ -142,8 +141,7 @@ def kill_both(leader: Member) -> Callable[[], None]:
     children = Path(f"/proc/{leader.pid}/task/{leader.pid}/children").read_text().split()
     for child in children:
         os.kill(int(child), signal.SIGKILL)
-    leader.end(signal.SIGKILL)
-    return leader.start
+    return kill(leader)
 
 
 def pause(leader: Member) -> Callable[[], None]:
@@ -152,18 +150,25 @@ def pause(leader: Member) -> Callable[[], None]:
     return lambda: os.kill(leader.pid, signal.SIGCONT)
 
 
-def lost(
-    brokers: ThreeBrokers, topic: str, lose: Callable[[Member], Callable[[], None]], client: Client
-) -> float:
-    """Returns the seconds from the loss of a leader to another one's first acknowledgement."""
+@contextmanager
+def loss(
+    brokers: ThreeBrokers, topic: str, lose: Lose, client: Client
+) -> Iterator[tuple[Writer, float]]:
+    """Loses the leader under load, and yields the writer and the time at which the loss began."""
     writer = Writer(client(brokers, topic))
-    give_back = lose(brokers.members[brokers.leader(topic)])
+    leader = brokers.members[brokers.leader(topic)]
     began = time.perf_counter()
-    seconds = writer.first_since(began) - began
+    give_back = lose(leader)
+    yield writer, began
     writer.finish()
     give_back()
     brokers.await_in_sync(topic)
-    return seconds
+
+
+def lost(brokers: ThreeBrokers, topic: str, lose: Lose, client: Client) -> float:
+    """Returns the seconds from the loss of a leader to another one's first acknowledgement."""
+    with loss(brokers, topic, lose, client) as (writer, began):
+        return writer.first_since(began) - began
 
 
 def figure(row: str, client: str, seconds: list[float], gate: Gate | None) -> Figure:

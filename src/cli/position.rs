@@ -9,6 +9,10 @@ use jiff::{Timestamp as Instant, Zoned};
 use crate::config::duration;
 use crate::types::{Offset, Timestamp};
 
+/// The time that timestamps count from. Unlike a `jiff::Timestamp`, a time of this type can be on
+/// each day of the year 9999.
+pub(crate) const UNIX_EPOCH: DateTime = date(1970, 1, 1).at(0, 0, 0, 0);
+
 /// The valid forms, for error messages.
 const EXPECTED: &str = "earliest, latest, an offset, +N or -N, a time as 2026-11-01T08:00 (local) \
                         or 2026-11-01T08:00Z, or an age as -1h";
@@ -79,7 +83,7 @@ fn instant(text: &str) -> Option<Instant> {
 /// they belong to the next year in some time zones. In milliseconds since 1970.
 fn last_days(text: &str) -> Option<i64> {
     let time: DateTime = text.strip_suffix('Z')?.parse().ok()?;
-    i64::try_from(time.duration_since(date(1970, 1, 1).at(0, 0, 0, 0)).as_millis()).ok()
+    i64::try_from(time.duration_since(UNIX_EPOCH).as_millis()).ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What has to be done with the data of this broker as the cluster changes: the logs of deleted
-//! topics are removed, unidentified ones identified, and lost ones given up.
+//! Changes of the cluster that concern the data of this broker: the logs of deleted topics are
+//! removed, unidentified ones identified, and lost ones given up.
 //!
 //! All of it waits for the disk or the metadata store. So it has a task of its own: a slow disk
 //! must not keep this broker from the other changes of an image, such as leading other partitions.

@@ -67,7 +67,7 @@ def _is_test(part: str) -> bool:
 
 
 class Origins:
-    """Where names are defined that a `mod.rs` re-exports."""
+    """The modules that define the names which a `mod.rs` re-exports."""
 
     def __init__(self, tree: Tree) -> None:
         """Reads each `mod.rs` once, when it is needed."""

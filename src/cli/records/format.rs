@@ -18,9 +18,9 @@ use std::str::{Chars, FromStr};
 
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
-use jiff::civil::date;
 
 use crate::cli::output::Output;
+use crate::cli::position::UNIX_EPOCH;
 use crate::cli::records::encoding::{Encoding, Encodings, Hex};
 use crate::client::Message;
 use crate::types::Timestamp;
@@ -226,9 +226,8 @@ impl Format {
 fn time(timestamp: Timestamp) -> String {
     let time = Some(timestamp).filter(|timestamp| *timestamp != Timestamp::NONE);
     let time = time.and_then(|time| {
-        // Unlike a `jiff::Timestamp`, this has all days of the year 9999.
         let since_1970 = SignedDuration::from_millis(time.millis());
-        date(1970, 1, 1).at(0, 0, 0, 0).checked_add(since_1970).ok()
+        UNIX_EPOCH.checked_add(since_1970).ok()
     });
     time.map_or_else(|| "-".to_owned(), |time| format!("{time}Z"))
 }

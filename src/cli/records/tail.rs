@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io::Write;
+use std::mem::ManuallyDrop;
 
 use clap::Args;
 
@@ -35,6 +36,10 @@ pub(crate) struct Options {
     cluster: ClusterOptions,
 }
 
+/// The newest messages; the oldest of them is taken first. Ctrl-C ends the command at once: messages
+/// are left to the end of the process, since it would take long to free millions of them.
+type Newest = ManuallyDrop<BinaryHeap<Reverse<Timed>>>;
+
 /// A message, ordered by timestamp, then by position.
 struct Timed((Timestamp, PartitionIndex, Offset), Message);
 
@@ -45,11 +50,11 @@ impl Options {
             let (client, settings) = self.cluster.connect()?;
             let mut messages = Messages::new(&self.cluster, self.format.as_ref(), &self.shape);
             let selected = self.selection.find(&client)?;
-            let (last, nexts) = self.last(&client, &selected, &settings.consumer)?;
+            let (mut newest, nexts) = self.newest(&client, &selected, &settings.consumer)?;
             let ctrl_c = self.cluster.ctrl_c()?;
-            for message in &last {
+            while let Some(Reverse(Timed(_, message))) = newest.pop() {
                 ctrl_c.check()?;
-                messages.write(out, message)?;
+                messages.write(out, &message)?;
             }
             if !self.follow {
                 messages.finish(out)?;
@@ -63,23 +68,23 @@ impl Options {
         })
     }
 
-    /// Returns the latest messages, oldest first, and the next offset of each partition.
+    /// Returns the newest messages, and the next offset of each partition.
     ///
     /// Offsets may have gaps, so the last N offsets may hold fewer than N records: this function
     /// reads further back until it has enough records, or reaches the beginning.
-    fn last(
+    fn newest(
         &self,
         client: &Client,
         selected: &Selected<'_>,
         config: &ConsumerConfig,
-    ) -> Result<(Vec<Message>, HashMap<TopicPartition, Offset>), CommandError> {
+    ) -> Result<(Newest, HashMap<TopicPartition, Offset>), CommandError> {
         let ctrl_c = self.cluster.ctrl_c()?;
         let mut back = i64::try_from(self.lines).unwrap_or(i64::MAX);
         loop {
             let from = Position::Relative(back.saturating_neg());
             let consumer = selected.open(client, from, config.clone())?;
             let starts = consumer.positions();
-            let mut newest = BinaryHeap::new();
+            let mut newest = Newest::new(BinaryHeap::new());
             for message in consumer.until_end()? {
                 ctrl_c.check()?;
                 let message = message?;
@@ -92,10 +97,9 @@ impl Options {
             let nexts = consumer.positions().into_iter();
             let nexts = nexts.filter_map(|(place, next)| Some((place, next?))).collect();
             if newest.len() >= self.lines || selected.hold_nothing_before(client, &starts)? {
-                let mut last: Vec<Timed> = newest.into_iter().map(|Reverse(row)| row).collect();
-                last.sort();
-                return Ok((last.into_iter().map(|Timed(_, message)| message).collect(), nexts));
+                return Ok((newest, nexts));
             }
+            drop(ManuallyDrop::into_inner(newest));
             back = back.saturating_mul(8);
         }
     }

@@ -16,8 +16,8 @@ use crate::client::error::Attempt;
 use crate::config::HostPort;
 use crate::wire::Message;
 
-/// The longest time after which the next broker is asked as well.
-const LATE: Duration = Duration::from_secs(1);
+/// The time after which an answer is late, and another broker is asked as well.
+pub(super) const LATE: Duration = Duration::from_secs(1);
 
 /// The first answer, with the address of the broker that gave it.
 type FirstAnswer<'a, R> =
@@ -33,14 +33,15 @@ struct Patience {
 }
 
 impl Brokers {
-    /// Sends a request that may be repeated to one broker after another until one answers. An error
-    /// other than of connecting ends the search.
+    /// Sends a request that may be repeated to one broker after another, until one answers or each
+    /// has failed. While only one is asked, an error other than of connecting ends the search.
     pub(crate) async fn call_any<R: Message>(
         &self,
         request: &R,
     ) -> Result<R::Response, ClientError> {
         let (address, answer) = self.search(&self.candidates(), request).await?;
-        self.note_answer(address);
+        // It is asked first from now on.
+        self.answered_last.store(Some(Arc::new(address)));
         Ok(answer)
     }
 
@@ -115,11 +116,6 @@ impl Brokers {
             return Err(ClientError::unreachable(address, reason));
         };
         Ok((address.clone(), answer?))
-    }
-
-    /// Notes the broker that has answered, to ask it first.
-    fn note_answer(&self, address: HostPort) {
-        self.answered_last.store(Some(Arc::new(address)));
     }
 
     /// The brokers to contact: first the one that answered last, so that a broker that is down or

@@ -11,24 +11,20 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
+use super::any_broker::LATE;
 use super::brokers::Brokers;
 use crate::client::ClientError;
 use crate::config::HostPort;
 use crate::types::{BrokerId, TopicName, TopicPartition};
 use crate::wire::{FindCoordinatorRequest, Message};
 
-/// The time after which an answer is late, and the pause between two questions to other brokers.
-const LATE: Duration = Duration::from_secs(1);
-
 /// The role in which a broker is asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
     /// It leads at least one of these partitions.
     Leader(Vec<TopicPartition>),
-    /// It coordinates a group.
+    /// It is the controller, or coordinates a group.
     Coordinator,
-    /// It is the controller.
-    Controller,
 }
 
 impl Role {
@@ -46,7 +42,7 @@ impl Brokers {
     ) -> Result<R::Response, ClientError> {
         match self.topology().controller() {
             Some(address) => {
-                let answer = self.call_in_role(address, Role::Controller, request).await;
+                let answer = self.call_in_role(address, Role::Coordinator, request).await;
                 if matches!(answer, Err(ClientError::Connect { .. })) {
                     // The next attempt asks the next controller. If this fails, it fails again.
                     let _ = self.refresh(Some(&[]), false).await;
@@ -140,7 +136,7 @@ impl Brokers {
     async fn is_replaced(&self, (address, id): (&HostPort, Option<BrokerId>), role: &Role) -> bool {
         let topics = match role {
             Role::Leader(partitions) => partitions.iter().map(|id| &id.topic).collect(),
-            Role::Coordinator | Role::Controller => BTreeSet::new(),
+            Role::Coordinator => BTreeSet::new(),
         };
         let topics: Vec<TopicName> = topics.into_iter().cloned().collect();
         if !self.ask_others(address, &topics).await {
@@ -155,7 +151,7 @@ impl Brokers {
                     None => topology.address(leader) != Some(address),
                 })
             }),
-            Role::Coordinator | Role::Controller => match id {
+            Role::Coordinator => match id {
                 Some(id) => topology.address(id).is_none(),
                 None => topology.broker_at(address).is_none(),
             },

@@ -243,11 +243,11 @@ fn a_lossy_replica_is_struck_out_once_nothing_counts_on_what_it_held() {
     assert!(is_struck_out(&cluster.state(0), &own, "d2"));
 }
 
-/// A cluster of two replicas with a minimum of two, in whose in-sync set the first is alone.
-fn below_its_minimum(mut cluster: Cluster) -> Cluster {
+/// Two replicas with this minimum, of which the first is alone in the in-sync set.
+fn left_alone(mut cluster: Cluster, minimum: &str) -> Cluster {
     (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
     cluster.topic(&[&[1, 2]]);
-    cluster.set("min.insync.replicas", "2");
+    cluster.set("min.insync.replicas", minimum);
     cluster.settle();
     cluster.broker_gone(2);
     cluster.settle();
@@ -265,25 +265,19 @@ fn each_rule_prevents_the_election_of_a_replica_without_all_records_or_keeps_one
     cluster.settle();
     assert_eq!(leader(&cluster.state(0)), Some((1, 11)), "with an empty disk");
 
-    let mut cluster = Cluster::without(ElectionRule::NobodyElse);
-    cluster.set("min.insync.replicas", "1");
-    (1..=2).for_each(|id| cluster.broker(id, i64::from(id) * 10));
-    cluster.topic(&[&[1, 2]]);
-    cluster.settle();
-    cluster.broker_gone(2);
-    cluster.settle();
+    let mut cluster = left_alone(Cluster::without(ElectionRule::NobodyElse), "1");
     cluster.broker(2, 21);
     cluster.broker_gone(1);
     cluster.settle();
     assert_eq!(leader(&cluster.state(0)), Some((2, 21)), "from outside the in-sync set");
 
-    let mut cluster = below_its_minimum(Cluster::without(ElectionRule::LeaversStayEligible));
+    let mut cluster = left_alone(Cluster::without(ElectionRule::LeaversStayEligible), "2");
     assert_eq!(eligible(&cluster.state(0)), [], "the second holds all committed records, too");
 
     for (rule, left) in
         [(None, vec![(2, "d2")]), (Some(ElectionRule::MinimumAwaitsLeader), Vec::new())]
     {
-        let mut cluster = below_its_minimum(rule.map_or_else(Cluster::default, Cluster::without));
+        let mut cluster = left_alone(rule.map_or_else(Cluster::default, Cluster::without), "2");
         cluster.broker_gone(1);
         cluster.settle();
         cluster.set("min.insync.replicas", "1");

@@ -15,10 +15,10 @@ use crate::support::{BrokerProcess, Connection, Faults, LocalBroker, TOPIC, batc
 use crate::support::{commit, find_coordinator, stored};
 
 /// The time of the records.
-const THEN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-const DAY: Duration = Duration::from_hours(24);
-const GRACE: Duration = Duration::from_hours(1);
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const THEN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+pub(super) const DAY: Duration = Duration::from_hours(24);
+pub(super) const GRACE: Duration = Duration::from_hours(1);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Settings with the shortest intervals for retention.
 const SETTINGS: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ const LOOKS: Duration = Duration::from_millis(2500);
 fn made() -> FaultyDisk {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let clock = Arc::new(ManualClock::at(THEN));
-    let broker = at(&clock, disk);
+    let broker = LocalBroker::at(&clock, disk, SETTINGS).unwrap();
     broker.make_topic();
     let mut client = broker.connect();
     for numbers in 0..4 {
@@ -47,12 +47,6 @@ fn made() -> FaultyDisk {
     let disk = broker.stop().unwrap();
     assert!(segments(&disk) > 3);
     disk
-}
-
-/// A broker with this clock.
-fn at(clock: &Arc<ManualClock>, disk: FaultyDisk) -> LocalBroker {
-    let clock: Arc<dyn Clock> = Arc::clone(clock) as _;
-    LocalBroker::at(&clock, disk, SETTINGS).unwrap()
 }
 
 fn segments(disk: &FaultyDisk) -> usize {
@@ -84,14 +78,14 @@ fn a_start_nine_days_ahead_removes_nothing_before_the_grace_has_passed() {
     let mut disk = disk;
     for _ in 0..2 {
         let clock = Arc::new(ManualClock::at(wall));
-        let broker = at(&clock, disk);
+        let broker = LocalBroker::at(&clock, disk, SETTINGS).unwrap();
         let_look(&clock);
         assert_eq!(kept(&mut broker.connect()), (true, Ok(7)));
         wall = clock.now();
         disk = broker.stop().unwrap();
     }
     let clock = Arc::new(ManualClock::at(wall));
-    let broker = at(&clock, disk);
+    let broker = LocalBroker::at(&clock, disk, SETTINGS).unwrap();
     let_look(&clock);
     assert_eq!(kept(&mut broker.connect()), (true, Ok(7)));
     clock.advance(GRACE);
@@ -106,7 +100,7 @@ fn a_start_nine_days_ahead_removes_nothing_before_the_grace_has_passed() {
 #[test]
 fn a_clock_that_is_corrected_within_the_grace_period_costs_no_data() {
     let clock = Arc::new(ManualClock::at(THEN.plus(9 * DAY)));
-    let broker = at(&clock, made());
+    let broker = LocalBroker::at(&clock, made(), SETTINGS).unwrap();
     let_look(&clock);
     clock.set_wall(THEN.plus(GRACE));
     let_look(&clock);

@@ -9,16 +9,11 @@ use streamlog::io::{Clock, ManualClock, MemoryDisk};
 use streamlog::record::{
     BatchBuilder, BatchSettings, Batches, Compression, Compressor, Decompressor, ProducerStamp,
 };
-use streamlog::types::{ProducerEpoch, ProducerId, Timestamp};
+use streamlog::types::{ProducerEpoch, ProducerId};
 use streamlog::wire::{ErrorCode, Records};
 
+use super::clocks::{DAY, GRACE, PATIENCE, THEN};
 use crate::support::{Connection, LocalBroker, TOPIC, set_topic};
-
-/// The time of the records.
-const THEN: Timestamp = Timestamp::from_millis(1_700_000_000_000);
-const DAY: Duration = Duration::from_hours(24);
-const GRACE: Duration = Duration::from_hours(1);
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Settings with which every closed segment is compacted at once.
 const SETTINGS: &[(&str, &str)] = &[
@@ -60,12 +55,6 @@ fn first_keys(client: &mut Connection) -> Vec<(String, bool)> {
     keys
 }
 
-/// A broker with this clock.
-fn at(clock: &Arc<ManualClock>, disk: FaultyDisk) -> LocalBroker {
-    let clock: Arc<dyn Clock> = Arc::clone(clock) as _;
-    LocalBroker::at(&clock, disk, SETTINGS).unwrap()
-}
-
 /// Advances the clock in small steps, so that the compactor looks meanwhile.
 fn let_look(clock: &ManualClock) {
     for _ in 0..STEPS {
@@ -86,7 +75,8 @@ fn await_first(client: &mut Connection, clock: &ManualClock, key: &str, has_valu
 #[test]
 fn a_start_nine_days_ahead_forgets_no_deletion_and_no_producer_before_the_grace_has_passed() {
     let clock = Arc::new(ManualClock::at(THEN));
-    let broker = at(&clock, FaultyDisk::new(Arc::new(MemoryDisk::default()), 1));
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let broker = LocalBroker::at(&clock, disk, SETTINGS).unwrap();
     broker.make_topic();
     let mut client = broker.connect();
     assert_eq!(set_topic(&mut client, "cleanup.policy", "compact").0, ErrorCode::None);
@@ -105,7 +95,7 @@ fn a_start_nine_days_ahead_forgets_no_deletion_and_no_producer_before_the_grace_
     let disk = broker.stop().unwrap();
 
     let clock = Arc::new(ManualClock::at(wall.plus(9 * DAY)));
-    let broker = at(&clock, disk);
+    let broker = LocalBroker::at(&clock, disk, SETTINGS).unwrap();
     let mut client = broker.connect();
     assert_eq!(client.produce(after, -1).unwrap(), Ok(12), "a repetition that is stored already");
     // More closed segments, so that a pass is due.

@@ -1,4 +1,4 @@
-//! What others have put into a data directory prevents no start.
+//! Files and mounts of others in a data directory prevent no start.
 
 use std::ffi::OsStr;
 use std::fs;

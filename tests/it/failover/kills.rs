@@ -15,6 +15,16 @@ const PLAIN: &str = "plain";
 /// The longest time for which that client produces.
 const PATIENCE: Duration = Duration::from_mins(3);
 
+/// Kills the leader under load, and starts it again once another leads.
+fn kill_and_restart_leader(cluster: &mut ThreeBrokers, load: &Load) {
+    let leader = cluster.leader(TOPIC);
+    cluster.kill(leader);
+    cluster.await_in_sync(TOPIC, &others(leader));
+    load.await_more(200);
+    cluster.start_broker(leader);
+    cluster.await_in_sync(TOPIC, &IDS);
+}
+
 #[test]
 fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
     let mut cluster = ThreeBrokers::start(&[]);
@@ -22,13 +32,7 @@ fn a_killed_leader_is_followed_by_another_and_no_acknowledged_record_is_lost() {
     let load = Load::start(cluster.client(), TOPIC);
     load.await_more(200);
 
-    let first = cluster.leader(TOPIC);
-    cluster.kill(first);
-    cluster.await_in_sync(TOPIC, &others(first));
-    load.await_more(200);
-
-    cluster.start_broker(first);
-    cluster.await_in_sync(TOPIC, &IDS);
+    kill_and_restart_leader(&mut cluster, &load);
     load.await_more(200);
     let acknowledged = load.stop();
 
@@ -47,12 +51,7 @@ fn no_acknowledged_record_is_lost_when_leaders_of_the_ensemble_and_of_partitions
     cluster.ensemble().kill_leader();
     load.await_more(200);
     // The other two elect a leader, and the brokers one of theirs by it.
-    let first = cluster.leader(TOPIC);
-    cluster.kill(first);
-    cluster.await_in_sync(TOPIC, &others(first));
-    load.await_more(200);
-    cluster.start_broker(first);
-    cluster.await_in_sync(TOPIC, &IDS);
+    kill_and_restart_leader(&mut cluster, &load);
     let acknowledged = load.stop();
 
     assert_kept(&acknowledged, &read_all(&cluster.client(), TOPIC));

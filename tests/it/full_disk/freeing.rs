@@ -1,4 +1,4 @@
-//! What the broker removes from a full disk is free at once, whoever reads it.
+//! Space that the broker frees on a full disk is available at once, whoever reads the files.
 
 use std::time::Duration;
 

@@ -36,12 +36,12 @@ impl LocalBroker {
 
     /// A broker on a disk that may have been used before.
     pub(crate) fn on(disk: FaultyDisk, settings: &[(&str, &str)]) -> Result<Self, BrokerError> {
-        Self::at(&(Arc::new(SystemClock) as Arc<dyn Clock>), disk, settings)
+        Self::at(&Arc::new(SystemClock), disk, settings)
     }
 
     /// The same, with this clock.
-    pub(crate) fn at(
-        clock: &Arc<dyn Clock>,
+    pub(crate) fn at<C: Clock + 'static>(
+        clock: &Arc<C>,
         disk: FaultyDisk,
         settings: &[(&str, &str)],
     ) -> Result<Self, BrokerError> {
@@ -56,7 +56,8 @@ impl LocalBroker {
         config.set(tree.iter().map(|(name, tree)| (*name, tree.as_str())))?;
         let broker = {
             let shared: Arc<dyn Disk> = Arc::new(disk.clone());
-            Broker::start_on(config, &shared, clock)?
+            let clock: Arc<dyn Clock> = Arc::clone(clock) as _;
+            Broker::start_on(config, &shared, &clock)?
         };
         if let Some((_, tree)) = &tree {
             note_tree(&disk, tree);
