@@ -1,7 +1,9 @@
 //! Tests of a data directory on a disk that is full, fails, or has lost files or records.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use super::directory_tests::{
     DATA, World, append, append_in, opener, partition, stop, topic, with_ten_records,
@@ -11,6 +13,8 @@ use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{MemoryDisk, OpenMode};
 use crate::storage::{DataDir, Log, LogConfig, LogConfigs, Offsets, StorageError, Unreadable};
 use crate::types::Offset;
+
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_log_that_disappeared_is_reported() {
@@ -417,4 +421,31 @@ fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_is_missed_by_eve
         assert_eq!(missing, [(partition(0), topic(1).topic_id)]);
         directory.close(&Offsets::new()).unwrap();
     }
+}
+
+#[test]
+fn a_new_log_waits_for_a_checkpoint_only_if_that_may_contain_its_name() {
+    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+    let world = World::on(Arc::new(disk.clone()));
+    let (directory, log) = with_ten_records(&world);
+    log.flush().unwrap();
+    thread::scope(|scope| {
+        let hold = disk.hold_sync_of("durable-point-checkpoint.tmp");
+        scope.spawn(|| directory.checkpoint(&Offsets::new()));
+        assert!(hold.wait_for(1, PATIENCE));
+        let (created, is_created) = mpsc::sync_channel(1);
+        let directory = &directory;
+        scope.spawn(move || created.send(directory.create_log(&partition(1), topic(1)).is_ok()));
+        assert_eq!(is_created.recv_timeout(PATIENCE), Ok(true));
+
+        // The offsets that are being written are of a log that is removed meanwhile.
+        directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
+        scope.spawn(|| directory.create_log(&partition(0), topic(2)).unwrap());
+        drop(hold);
+    });
+    drop((directory, log));
+    let directory = world.open().unwrap();
+    let log = directory.log(&partition(0)).unwrap().unwrap();
+    assert_eq!(log.log_end_offset(), Offset::ZERO);
+    assert_eq!(log.tail().lost_end().unwrap(), None);
 }

@@ -11,8 +11,14 @@
 //! recorded before it takes effect. A checkpoint is lowered, durably, before a log is truncated,
 //! before lost records are given up, and before a new log takes a name that was used before. High
 //! watermarks fall for no other reason.
+//!
+//! Whoever changes offsets for the files makes a [`Change`] and writes it; one change at a time,
+//! since the next one must not raise again what a truncation has lowered. Everything else waits for
+//! no disk.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
@@ -35,7 +41,29 @@ pub(super) struct Checkpoints {
     current: [Offsets; 4],
     /// The offsets as last written to the files; `current` may differ until the next write.
     written: [Offsets; 4],
+    /// The logs in files whose replacement has begun and has not succeeded yet. Each of these files
+    /// may be the old one or the new one.
+    unsettled: BTreeSet<TopicPartition>,
 }
+
+/// The checkpoints of a directory, as its threads share them.
+#[derive(Debug)]
+pub(super) struct SharedCheckpoints {
+    /// Held briefly, and never while the disk is used.
+    offsets: Mutex<Checkpoints>,
+    /// Held by a [`Change`].
+    change: Mutex<()>,
+}
+
+/// The exclusive right to change recorded offsets for their files, which are written by it.
+#[derive(Debug)]
+pub(super) struct Change<'a> {
+    checkpoints: &'a SharedCheckpoints,
+    _exclusive: MutexGuard<'a, ()>,
+}
+
+/// The files that a write replaces, with their offsets.
+type Stale = Vec<(Kind, Offsets)>;
 
 impl Kind {
     pub(super) const ALL: [Self; 4] =
@@ -58,8 +86,12 @@ impl Checkpoints {
         disk: &dyn Disk,
         dir: &Path,
     ) -> Result<(Self, Vec<&'static str>), StorageError> {
-        let mut marks =
-            Self { dir: dir.to_owned(), current: Default::default(), written: Default::default() };
+        let mut marks = Self {
+            dir: dir.to_owned(),
+            current: Default::default(),
+            written: Default::default(),
+            unsettled: BTreeSet::new(),
+        };
         let mut damaged = Vec::new();
         for kind in Kind::ALL {
             let file = Checkpoint::new(dir, kind.file_name());
@@ -146,12 +178,13 @@ impl Checkpoints {
         self.put(Kind::HighWatermark, partition, offset);
     }
 
-    /// Removes a log. Returns true if the files still contain it.
+    /// Removes a log. Returns true if the files may still contain it.
     pub(super) fn forget(&mut self, partition: &TopicPartition) -> bool {
         for offsets in &mut self.current {
             offsets.remove(partition);
         }
-        self.written.iter().any(|offsets| offsets.contains_key(partition))
+        self.unsettled.contains(partition)
+            || self.written.iter().any(|offsets| offsets.contains_key(partition))
     }
 
     /// Removes all logs for which `keep` is false.
@@ -161,31 +194,71 @@ impl Checkpoints {
         }
     }
 
-    /// Writes the files that are out of date; durable on return.
-    ///
-    /// # Errors
-    /// Those of the disk; it is then unknown which of the files are new.
-    pub(super) fn write(&mut self, disk: &dyn Disk) -> Result<(), StorageError> {
-        let stale = Kind::ALL.map(|kind| kind as usize);
-        let stale = stale.into_iter().filter(|kind| self.current[*kind] != self.written[*kind]);
-        let stale: Vec<usize> = stale.collect();
-        let files: Vec<_> = stale
-            .iter()
-            .map(|kind| {
-                let name = Kind::ALL[*kind].file_name();
-                (self.dir.join(name), Checkpoint::encode(&self.current[*kind]))
-            })
-            .collect();
-        small_file::replace_all(disk, &self.dir, &files)
-            .map_err(|source| StorageError::io("checkpoint", &self.dir, source))?;
-        for kind in stale {
-            self.written[kind].clone_from(&self.current[kind]);
+    /// The files to replace: those that are out of date or, after a write that failed, all.
+    fn begin_write(&mut self) -> Stale {
+        let is_stale = |kind: &Kind| {
+            !self.unsettled.is_empty()
+                || self.current[*kind as usize] != self.written[*kind as usize]
+        };
+        let stale = Kind::ALL.into_iter().filter(is_stale);
+        let stale: Stale = stale.map(|kind| (kind, self.current[kind as usize].clone())).collect();
+        self.unsettled.extend(stale.iter().flat_map(|(_, offsets)| offsets.keys().cloned()));
+        stale
+    }
+
+    /// Notes that these files are durable.
+    fn end_write(&mut self, replaced: Stale) {
+        for (kind, offsets) in replaced {
+            self.written[kind as usize] = offsets;
         }
-        Ok(())
+        self.unsettled.clear();
     }
 
     fn put(&mut self, kind: Kind, partition: &TopicPartition, offset: Offset) {
         self.current[kind as usize].insert(partition.clone(), offset);
+    }
+}
+
+impl SharedCheckpoints {
+    pub(super) fn new(checkpoints: Checkpoints) -> Self {
+        Self { offsets: Mutex::new(checkpoints), change: Mutex::default() }
+    }
+
+    /// The offsets, to read them, or to remove those of a log that is gone. Take the lock of the
+    /// logs before, if both are needed.
+    pub(super) fn offsets(&self) -> MutexGuard<'_, Checkpoints> {
+        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a change, after the one under way, which may be waiting for the disk.
+    pub(super) fn change(&self) -> Change<'_> {
+        let exclusive = self.change.lock().unwrap_or_else(PoisonError::into_inner);
+        Change { checkpoints: self, _exclusive: exclusive }
+    }
+}
+
+impl Change<'_> {
+    /// The offsets, to change them.
+    pub(super) fn offsets(&self) -> MutexGuard<'_, Checkpoints> {
+        self.checkpoints.offsets()
+    }
+
+    /// Writes the files that are out of date; durable on return.
+    ///
+    /// # Errors
+    /// Those of the disk; it is then unknown which of the files are new.
+    pub(super) fn write(&self, disk: &dyn Disk) -> Result<(), StorageError> {
+        let (dir, stale) = {
+            let mut offsets = self.offsets();
+            (offsets.dir.clone(), offsets.begin_write())
+        };
+        let file =
+            |(kind, offsets): &(Kind, _)| (dir.join(kind.file_name()), Checkpoint::encode(offsets));
+        let files: Vec<_> = stale.iter().map(file).collect();
+        small_file::replace_all(disk, &dir, &files)
+            .map_err(|source| StorageError::io("checkpoint", &dir, source))?;
+        self.offsets().end_write(stale);
+        Ok(())
     }
 }
 
@@ -200,8 +273,11 @@ pub(crate) fn durable_points(disk: &dyn Disk, dir: &Path) -> Result<Option<Offse
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::io::MemoryDisk;
+    use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
     use crate::types::PartitionIndex;
 
     fn partition(index: i32) -> TopicPartition {
@@ -213,7 +289,7 @@ mod tests {
         CheckpointOffsets { durable, rebuild, log_start: Offset::ZERO }
     }
 
-    fn read(disk: &MemoryDisk) -> Checkpoints {
+    fn read(disk: &dyn Disk) -> Checkpoints {
         let (marks, damaged) = Checkpoints::read(disk, Path::new("/")).unwrap();
         assert!(damaged.is_empty(), "{damaged:?}");
         marks
@@ -225,7 +301,7 @@ mod tests {
         let mut marks = read(&disk);
         marks.set(&partition(0), marks_at(40));
         marks.raise_high_watermark(&partition(0), Offset::new(38));
-        marks.write(&disk).unwrap();
+        SharedCheckpoints::new(marks).change().write(&disk).unwrap();
         let marks = read(&disk);
         assert_eq!(marks.of(&partition(0)), marks_at(40));
         assert_eq!(marks.get(Kind::HighWatermark, &partition(0)), Some(Offset::new(38)));
@@ -247,11 +323,29 @@ mod tests {
     }
 
     #[test]
+    fn a_log_whose_files_could_not_be_replaced_may_be_in_them_until_all_are() {
+        let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
+        let mut marks = read(&disk);
+        marks.set(&partition(0), marks_at(40));
+        let shared = SharedCheckpoints::new(marks);
+        let change = shared.change();
+        // Renamed, but not durably.
+        disk.inject(Fault::new(Operation::SyncDir, Failure::InputOutput));
+        change.write(&disk).unwrap_err();
+        assert!(change.offsets().forget(&partition(0)));
+        assert!(!change.offsets().forget(&partition(1)));
+        // The offsets are those of before, and their files are written all the same.
+        change.write(&disk).unwrap();
+        assert!(!change.offsets().forget(&partition(0)));
+        assert_eq!(read(&disk).get(Kind::DurablePoint, &partition(0)), None);
+    }
+
+    #[test]
     fn only_files_that_changed_are_written() {
         let disk = MemoryDisk::default();
         let mut marks = read(&disk);
         marks.raise_high_watermark(&partition(0), Offset::new(1));
-        marks.write(&disk).unwrap();
+        SharedCheckpoints::new(marks).change().write(&disk).unwrap();
         let names: Vec<_> =
             disk.list(Path::new("/")).unwrap().into_iter().map(|e| e.name).collect();
         assert_eq!(names, [names::HIGH_WATERMARKS]);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::io::{DirLock, Disk, Inode, OpenFiles, Share, require_dir_in_place};
-use crate::storage::directory::checkpoints::{Checkpoints, Kind};
+use crate::storage::directory::checkpoints::{Change, Kind, SharedCheckpoints};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
@@ -85,7 +85,7 @@ pub struct DataDir {
     pub(super) last_known_time: Option<Timestamp>,
     pub(super) start: StartReport,
     pub(super) logs: Mutex<BTreeMap<TopicPartition, Arc<Slot>>>,
-    pub(super) checkpoints: Mutex<Checkpoints>,
+    pub(super) checkpoints: SharedCheckpoints,
     /// Deleted logs, and the time of their final removal, by the monotonic clock.
     pub(super) deleted: Mutex<Vec<(Duration, PathBuf)>>,
     /// Held while a log is created, identified, removed or closed to be recovered, and by `close`.
@@ -249,7 +249,7 @@ impl DataDir {
     /// The high watermark of a partition recorded by a checkpoint: consumers may have read up to
     /// it. It is a lower bound and must not be used for truncation.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
-        self.lock_checkpoints().get(Kind::HighWatermark, partition)
+        self.checkpoints.offsets().get(Kind::HighWatermark, partition)
     }
 
     /// The recorded high watermark of a partition's log, or of one that is missing, if that is the
@@ -269,7 +269,7 @@ impl DataDir {
         &self,
         partition: &TopicPartition,
     ) -> Option<Offset> {
-        self.lock_checkpoints().recorded(Kind::DurablePoint, partition)
+        self.checkpoints.offsets().recorded(Kind::DurablePoint, partition)
     }
 
     /// Records the current offsets of all logs, and the given high watermarks; durable on return.
@@ -293,9 +293,9 @@ impl DataDir {
         if *is_closed {
             return Ok(());
         }
-        let mut checkpoints = self.lock_checkpoints();
-        self.gather(&mut checkpoints, high_watermarks);
-        checkpoints.write(&*self.disk)?;
+        let change = self.checkpoints.change();
+        self.gather(&change, high_watermarks);
+        change.write(&*self.disk)?;
         refused
     }
 
@@ -321,10 +321,10 @@ impl DataDir {
                 to_recover.insert(log.partition().clone());
             }
         }
-        let mut checkpoints = self.lock_checkpoints();
-        self.gather(&mut checkpoints, high_watermarks);
-        let are_recorded = unless_full(checkpoints.write(&*self.disk))?;
-        let mut logs = self.stopped_logs(&checkpoints);
+        let change = self.checkpoints.change();
+        self.gather(&change, high_watermarks);
+        let are_recorded = unless_full(change.write(&*self.disk))?;
+        let mut logs = self.stopped_logs();
         logs.retain(|log| !to_recover.contains(&log.partition));
         let manifest = Manifest { run: self.run.clone(), logs };
         let path = self.path.join(names::MANIFEST);
@@ -358,7 +358,7 @@ impl DataDir {
             return Ok(());
         }
         self.require_in_place()?;
-        self.lock_checkpoints().write(&*self.disk)
+        self.checkpoints.change().write(&*self.disk)
     }
 
     /// Fails unless its path still refers to the directory that was opened.
@@ -374,8 +374,10 @@ impl DataDir {
 
     /// Collects the current offsets of all logs. The recorded offsets of a log that still has to be
     /// recovered stay as they are: its recovery begins at these offsets.
-    fn gather(&self, checkpoints: &mut Checkpoints, high_watermarks: &Offsets) {
-        for (partition, slot) in &*self.lock_logs() {
+    fn gather(&self, change: &Change<'_>, high_watermarks: &Offsets) {
+        let logs = self.lock_logs();
+        let mut checkpoints = change.offsets();
+        for (partition, slot) in &*logs {
             if !slot.is_known() || slot.needs_recovery() {
                 continue;
             }
@@ -389,7 +391,9 @@ impl DataDir {
         }
     }
 
-    fn stopped_logs(&self, checkpoints: &Checkpoints) -> Vec<StoppedLog> {
+    fn stopped_logs(&self) -> Vec<StoppedLog> {
+        let logs = self.lock_logs();
+        let checkpoints = self.checkpoints.offsets();
         let stopped = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
             let partition = slot.partition().clone();
@@ -402,7 +406,6 @@ impl DataDir {
                 log_end: bounds.durable,
             })
         };
-        let logs = self.lock_logs();
         let mut all: Vec<_> =
             logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect();
         // A log that is missing is missed by the next start too, until it is given up or replaced.
@@ -427,10 +430,6 @@ impl DataDir {
 
     pub(super) fn lock_logs(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Arc<Slot>>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn lock_checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
-        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn lock_deleted(&self) -> MutexGuard<'_, Vec<(Duration, PathBuf)>> {

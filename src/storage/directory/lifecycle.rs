@@ -51,11 +51,10 @@ impl DataDir {
             self.require_same(&slot, metadata)?;
             return slot.open(&self.env, &self.path, &self.options.configs);
         }
-        let mut checkpoints = self.lock_checkpoints();
-        if checkpoints.forget(partition) {
-            checkpoints.write(&*self.disk)?;
+        let is_name_recorded = self.checkpoints.offsets().forget(partition);
+        if is_name_recorded {
+            self.checkpoints.change().write(&*self.disk)?;
         }
-        drop(checkpoints);
         self.create_directory(partition, metadata)?;
         let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), StartPoint::New));
         let log = slot.open(&self.env, &self.path, &self.options.configs)?;
@@ -156,14 +155,15 @@ impl DataDir {
         wanted: &[Truncation],
     ) -> Result<Vec<Result<Offset, StorageError>>, StorageError> {
         let _hold = self.hold_all();
-        let mut checkpoints = self.lock_checkpoints();
-        let mut lower = |Truncation { log, to, .. }: &Truncation| -> Result<(), StorageError> {
+        let change = self.checkpoints.change();
+        let lower = |Truncation { log, to, .. }: &Truncation| -> Result<(), StorageError> {
             self.require_listed(log)?;
-            checkpoints.lower(log.partition(), log.truncator().point(*to)?);
+            let point = log.truncator().point(*to)?;
+            change.offsets().lower(log.partition(), point);
             Ok(())
         };
-        let lowered: Vec<_> = wanted.iter().map(&mut lower).collect();
-        checkpoints.write(&*self.disk)?;
+        let lowered: Vec<_> = wanted.iter().map(lower).collect();
+        change.write(&*self.disk)?;
         let mut unknown: Option<String> = None;
         let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
             let Truncation { log, epoch, to } = wanted;
@@ -201,19 +201,20 @@ impl DataDir {
         let Truncation { log, epoch, to: at } = truncation;
         let (epoch, at) = (*epoch, *at);
         let _hold = self.require(log)?;
-        let mut checkpoints = self.lock_checkpoints();
+        let change = self.checkpoints.change();
         // Lower the checkpoints first: if records that are about to be removed still counted as
         // durable, a crash would make their absence look like damage.
-        let recorded = checkpoints.of(log.partition()).log_start;
-        checkpoints.lower_all(log.partition(), at.min(log.log_start_offset()).min(recorded));
-        checkpoints.write(&*self.disk)?;
+        let recorded = change.offsets().of(log.partition()).log_start;
+        let lowest = at.min(log.log_start_offset()).min(recorded);
+        change.offsets().lower_all(log.partition(), lowest);
+        change.write(&*self.disk)?;
         let started_over = log.truncator().start_over(epoch, at);
         started_over.inspect_err(|_| self.note_if_half_truncated(log))?;
         // Leave the durable point for a later checkpoint. Each offset has a file of its own: if a
         // crash came after writing the durable point and before the log start, the records removed
         // in between would look lost.
-        checkpoints.start_at(log.partition(), at);
-        checkpoints.write(&*self.disk)
+        change.offsets().start_at(log.partition(), at);
+        change.write(&*self.disk)
     }
 
     /// Closes a log of which a truncation failed half-way. The next use recovers it from the
@@ -227,7 +228,7 @@ impl DataDir {
         // Take this lock first: when the recovery begins, no thread may still write to the files by
         // their names.
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let checkpoints = self.lock_checkpoints();
+        let recorded = self.checkpoints.offsets().of(log.partition());
         let logs = self.lock_logs();
         let slot = logs.get(log.partition()).filter(|slot| slot.is_half_truncated());
         let slot = slot.filter(|_| log.truncator().is_recoverable());
@@ -235,7 +236,7 @@ impl DataDir {
         else {
             return false;
         };
-        let CheckpointOffsets { log_start, durable, rebuild } = checkpoints.of(log.partition());
+        let CheckpointOffsets { log_start, durable, rebuild } = recorded;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
         let closed = Arc::new(slot.unclean(start));
         drop(logs);
@@ -247,7 +248,7 @@ impl DataDir {
     }
 
     /// Marks a log whose truncation failed half-way, so that its recorded offsets stay as they are.
-    /// The caller holds the lock of the checkpoints.
+    /// The caller has a change of the checkpoints under way.
     fn note_if_half_truncated(&self, log: &Arc<Log>) {
         if !log.truncator().is_half_truncated() {
             return;
@@ -273,22 +274,21 @@ impl DataDir {
             log.retention().start_at(*to)
         };
         let starts: Vec<_> = wanted.iter().map(new_start).collect();
-        let mut checkpoints = self.lock_checkpoints();
+        let change = self.checkpoints.change();
         let moving = || {
             let logs = wanted.iter().zip(&starts);
             logs.filter_map(|((log, _), start)| Some((log, *start.as_ref().ok()?)))
         };
         for (log, start) in moving() {
             // A log may be named twice; its checkpoint must not fall behind the larger offset.
-            let log_start = start.max(checkpoints.of(log.partition()).log_start);
-            checkpoints.set(
-                log.partition(),
-                CheckpointOffsets { log_start, ..log.checkpoints().offsets() },
-            );
+            let log_start = start.max(change.offsets().of(log.partition()).log_start);
+            let offsets = CheckpointOffsets { log_start, ..log.checkpoints().offsets() };
+            change.offsets().set(log.partition(), offsets);
         }
-        if let Err(error) = checkpoints.write(&*self.disk) {
+        if let Err(error) = change.write(&*self.disk) {
             for (log, _) in moving() {
-                checkpoints.set(log.partition(), log.checkpoints().offsets());
+                let offsets = log.checkpoints().offsets();
+                change.offsets().set(log.partition(), offsets);
             }
             return Err(error);
         }
@@ -369,7 +369,7 @@ impl DataDir {
 
     pub(super) fn forget(&self, slot: &Slot) {
         self.lock_logs().remove(slot.partition());
-        self.lock_checkpoints().forget(slot.partition());
+        self.checkpoints.offsets().forget(slot.partition());
     }
 
     fn require_same(&self, slot: &Slot, wanted: PartitionMetadata) -> Result<(), StorageError> {

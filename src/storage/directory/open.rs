@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 
 use crate::io::{Clock, DirLock, Disk, OpenFiles, ReportingDisk, World, create_dir_durably};
-use crate::storage::directory::checkpoints::{Checkpoints, durable_points};
+use crate::storage::directory::checkpoints::{Checkpoints, SharedCheckpoints, durable_points};
 use crate::storage::directory::data_dir::{DataDir, DataDirOptions, StartReport};
 use crate::storage::directory::identity::{Identity, Opener, has_metadata};
 use crate::storage::directory::names::Meaning;
@@ -102,7 +102,7 @@ impl DataDir {
             path: path.to_owned(),
             identity: RwLock::new(identity),
             logs: Mutex::new(logs),
-            checkpoints: Mutex::new(last_run.checkpoints),
+            checkpoints: SharedCheckpoints::new(last_run.checkpoints),
             deleted: Mutex::new(survey.deleted.into_iter().map(|path| (due, path)).collect()),
             creation: Mutex::default(),
             removal: RwLock::default(),
@@ -120,8 +120,9 @@ impl DataDir {
     /// Begins the run: from here on the last run's manifest is invalid.
     fn begin(&self) -> Result<(), StorageError> {
         let disk = &*self.disk;
-        let mut checkpoints = self.lock_checkpoints();
+        let change = self.checkpoints.change();
         let logs = self.lock_logs();
+        let mut checkpoints = change.offsets();
         // The offsets of a missing log tell other replicas which records it had.
         let StartReport { missing, gone, .. } = &self.start;
         checkpoints.retain(|log| {
@@ -132,7 +133,8 @@ impl DataDir {
         }
         // Write the checkpoints before the run: from the new run number on the manifest no longer
         // counts, and a start after a crash uses the checkpoints.
-        checkpoints.write(disk)?;
+        drop(checkpoints);
+        change.write(disk)?;
         let torn = logs.values().filter(|slot| slot.may_be_torn()).filter_map(|slot| {
             let topic_id = slot.metadata(&self.path).ok()?.topic_id;
             Some(NamedLog { partition: slot.partition().clone(), topic_id })

@@ -75,8 +75,6 @@ fn a_slow_sync_of_any_one_file_costs_no_session_and_delays_no_other_partition() 
             let stored = neighbour.receive_offset();
             assert!(matches!(stored, Ok(Ok(_))), "{file}: {stored:?}");
         };
-        // The log of a partition is made by its first record.
-        append();
         let hold = cluster.disk(slow).unwrap().hold_sync_of(file);
         thread::scope(|scope| {
             scope.spawn(|| write_files(&cluster, slow));

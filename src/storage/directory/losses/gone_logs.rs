@@ -23,7 +23,7 @@ impl DataDir {
         if self.lock_logs().contains_key(partition) {
             return Ok(());
         }
-        let offsets = self.lock_checkpoints().of(partition);
+        let offsets = self.checkpoints.offsets().of(partition);
         let created = self.create_directory(partition, metadata);
         let CheckpointOffsets { log_start, durable, rebuild } = offsets;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: true };
@@ -44,7 +44,7 @@ impl DataDir {
     /// once they are recorded.
     pub fn forget_gone_log(&self, partition: &TopicPartition) {
         if !self.lock_logs().contains_key(partition) {
-            self.lock_checkpoints().forget(partition);
+            self.checkpoints.offsets().forget(partition);
         }
     }
 }

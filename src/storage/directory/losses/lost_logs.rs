@@ -151,9 +151,9 @@ impl DataDir {
             slot.metadata(&self.path).is_ok_and(|metadata| metadata.topic_id == topic_id)
         };
         if slot.is_none() && self.start.missing.get(partition) == Some(&topic_id) {
-            let mut checkpoints = self.lock_checkpoints();
-            checkpoints.forget(partition);
-            return checkpoints.write(&*self.disk);
+            let change = self.checkpoints.change();
+            change.offsets().forget(partition);
+            return change.write(&*self.disk);
         }
         let Some(mut slot) = slot.filter(is_theirs) else { return Ok(()) };
         if slot.closed_because().is_some() {
@@ -168,17 +168,17 @@ impl DataDir {
             found => found?,
         };
         let Some(lost) = lost else {
-            let mut checkpoints = self.lock_checkpoints();
-            checkpoints.forget_high_watermark(partition);
-            return checkpoints.write(&*self.disk);
+            let change = self.checkpoints.change();
+            change.offsets().forget_high_watermark(partition);
+            return change.write(&*self.disk);
         };
         let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
-        let mut checkpoints = self.lock_checkpoints();
+        let change = self.checkpoints.change();
         // With a higher durable point, the recovery would find the loss again.
-        checkpoints.lower(partition, lost.start);
-        checkpoints.forget_high_watermark(partition);
-        checkpoints.write(&*self.disk)?;
-        let CheckpointOffsets { log_start, rebuild, .. } = checkpoints.of(partition);
+        change.offsets().lower(partition, lost.start);
+        change.offsets().forget_high_watermark(partition);
+        change.write(&*self.disk)?;
+        let CheckpointOffsets { log_start, rebuild, .. } = change.offsets().of(partition);
         let durable = lost.start;
         let start = StartPoint::Unclean { log_start, durable, rebuild, same_boot: false };
         let cut = Arc::new(slot.unclean(start));
@@ -187,7 +187,7 @@ impl DataDir {
             log.retire();
         }
         self.lock_logs().insert(partition.clone(), Arc::clone(&cut));
-        drop(checkpoints);
+        drop(change);
         tracing::warn!(%partition, first = %lost.start, next = %lost.end, "lost records given up");
         cut.open(&self.env, &self.path, &self.options.configs).map(drop)
     }
@@ -251,6 +251,6 @@ impl DataDir {
             tracing::warn!("the log of {partition} is gone: {reason}");
         }
         self.forget(slot);
-        self.lock_checkpoints().write(&*self.disk)
+        self.checkpoints.change().write(&*self.disk)
     }
 }
