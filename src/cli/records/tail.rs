@@ -36,8 +36,8 @@ pub(crate) struct Options {
     cluster: ClusterOptions,
 }
 
-/// The newest messages; the oldest of them is taken first. Ctrl-C ends the command at once: messages
-/// are left to the end of the process, since it would take long to free millions of them.
+/// The newest messages; the oldest of them is taken first. Ctrl-C ends the command at once, so what
+/// is left is freed with the process: to free millions of messages would take long.
 type Newest = ManuallyDrop<BinaryHeap<Reverse<Timed>>>;
 
 /// A message, ordered by timestamp, then by position.
