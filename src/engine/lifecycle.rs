@@ -16,7 +16,7 @@ use crate::engine::{local_data, topology};
 use crate::io::World;
 use crate::metadata::{Listener, Store, cluster_id, ensure_cluster_id};
 use crate::replication::{DamageReports, InSyncChanges, LocalLogs, Partitions, Rules};
-use crate::storage::{self, Offsets};
+use crate::storage::{self, HighWatermarks};
 use crate::types::{Latest, WithCauses};
 
 /// Threads that may block on a disk for the control thread, in addition to those for slow work of
@@ -215,7 +215,7 @@ fn close_unused(logs: &LocalLogs) {
     }
     logs.flusher.stop();
     logs.upkeep.stop();
-    if let Err(error) = logs.data.close(&Offsets::default()) {
+    if let Err(error) = logs.data.close(&HighWatermarks::default()) {
         tracing::warn!("the next start has to recover the logs: {}", WithCauses(&error));
     }
 }

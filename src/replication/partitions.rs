@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 
 use crate::replication::{Partition, Role};
-use crate::storage::Offsets;
+use crate::storage::HighWatermarks;
 use crate::types::{PartitionIndex, TopicId, TopicName};
 
 /// A topic's partitions on this broker.
@@ -94,11 +94,14 @@ impl Partitions {
     }
 
     /// The high watermarks of the partitions whose logs are open.
-    pub fn high_watermarks(&self) -> Offsets {
+    pub fn high_watermarks(&self) -> HighWatermarks {
         let topics = self.topics.load();
         let partitions = topics.by_name.values().flat_map(|topic| topic.partitions());
         let open = partitions.filter(|partition| partition.log().is_some());
-        open.map(|partition| (partition.id().clone(), partition.high_watermark())).collect()
+        let of = |partition: &Arc<Partition>| {
+            ((partition.id().clone(), partition.topic_id()), partition.high_watermark())
+        };
+        open.map(of).collect()
     }
 
     /// Wakes the requests that wait for partitions that this broker leads: without a lease, some

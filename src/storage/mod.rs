@@ -30,8 +30,8 @@ mod worker;
 
 pub use cold_reads::ColdReads;
 pub use directory::{
-    DataDir, DataDirOptions, Identity, LogConfigs, Opener, PartitionMetadata, Run, Space,
-    StartReport, Truncation, Unreadable, lock_data_dir, restore_identity,
+    DataDir, DataDirOptions, HighWatermarks, Identity, LogConfigs, Opener, PartitionMetadata, Run,
+    Space, StartReport, Truncation, Unreadable, lock_data_dir, restore_identity,
 };
 pub(crate) use directory::{is_new, is_on_zookeeper, quarantine};
 pub use epoch_cache::{EpochCache, EpochStart};

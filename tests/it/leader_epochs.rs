@@ -16,14 +16,13 @@ use streamlog::replication::{
     Predecessors, ReadRequest, Reader, Role, Rules, Target,
 };
 use streamlog::storage::{
-    AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, LogConfig,
-    OffsetUnit, Offsets, Opener, PartitionMetadata, ProducerLimits, StorageError, Upkeep,
+    AppendAt, DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, HighWatermarks,
+    LogConfig, OffsetUnit, Opener, PartitionMetadata, ProducerLimits, StorageError, Upkeep,
     UpkeepListener, UpkeepOptions,
 };
 use streamlog::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
 };
-
 use tokio::sync::Notify;
 
 use crate::support::batch;
@@ -54,11 +53,10 @@ fn logs_by(disk: &FaultyDisk, clock: &Arc<dyn Clock>) -> LocalLogs {
     let data = Arc::new(DataDir::open(world.clone(), path, options).unwrap());
     let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
     let flusher = Flusher::start(world, path, FlusherOptions::default(), quiet).unwrap();
-    let quiet =
-        UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
-    let upkeep =
-        Upkeep::start(Arc::clone(&data), Arc::clone(clock), UpkeepOptions::default(), quiet)
-            .unwrap();
+    let high_watermarks = Box::new(HighWatermarks::new);
+    let quiet = UpkeepListener { high_watermarks, on_fatal: Box::new(|_| ()) };
+    let (shared, clock) = (Arc::clone(&data), Arc::clone(clock));
+    let upkeep = Upkeep::start(shared, clock, UpkeepOptions::default(), quiet).unwrap();
     LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) }
 }
 
@@ -408,7 +406,7 @@ fn a_replica_that_opens_its_log_knows_the_recorded_watermark() {
         append(&partition, Acks::All);
     }
     partition.log().unwrap().flush().unwrap();
-    logs.data.checkpoint(&Offsets::from([(id(), Offset::new(2))])).unwrap();
+    logs.data.checkpoint(&HighWatermarks::from([((id(), ID), Offset::new(2))])).unwrap();
 
     let again = Partition::new(
         PartitionSpec {

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::truncation_faults_tests::{Pair, RECORDS, Reason};
 use crate::metadata::{Caching, InSyncOutcome};
 use crate::replication::{Acks, FollowerError, PartitionError, Rule, Rules, Target};
-use crate::storage::Offsets;
 use crate::types::{LeaderEpoch, Offset};
 
 #[test]
@@ -67,8 +66,7 @@ fn a_former_leader_acknowledges_nothing_that_it_has_removed() {
 #[test]
 fn a_follower_that_keeps_committed_records_says_so_until_the_next_epoch() {
     let pair = Pair::new();
-    let recorded = Offsets::from([(pair.follower().id().clone(), Offset::new(RECORDS))]);
-    pair.follower.logs.data.checkpoint(&recorded).unwrap();
+    pair.record_watermark(Offset::new(RECORDS));
     assert_eq!(pair.floor(2, Caching::Off, -1), Offset::new(RECORDS));
     assert!(!pair.follower().keeps_records());
     let kept = pair.remove(Reason::Diverging).unwrap_err();
@@ -89,8 +87,7 @@ fn given_up_records_give_a_floor_without_the_rule_that_a_loss_ends_floors() {
     {
         let mut pair = Pair::new();
         pair.follower.follow_rules(rules);
-        let recorded = Offsets::from([(pair.follower.partition.id().clone(), end)]);
-        pair.follower.logs.data.checkpoint(&recorded).unwrap();
+        pair.record_watermark(end);
         // An operator lets the other broker lead in epoch 3, and the log has records of epoch 0.
         assert_eq!(pair.floor(epoch, Caching::Off, epoch), floor);
         pair.leader.stop();
@@ -119,8 +116,7 @@ fn floors_are_void_while_the_state_says_that_the_partition_caches() {
         let mut pair = Pair::new();
         pair.follower.follow_rules(rules);
         let end = Offset::new(RECORDS);
-        let recorded = Offsets::from([(pair.follower.partition.id().clone(), end)]);
-        pair.follower.logs.data.checkpoint(&recorded).unwrap();
+        pair.record_watermark(end);
         assert_eq!(pair.floor(2, Caching::Off, -1), end);
         let ending = pair.floor(3, Caching::Ending, -1);
         assert_eq!(ending == Offset::ZERO, is_void, "other disks may have lost these records");

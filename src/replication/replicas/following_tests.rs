@@ -15,7 +15,7 @@ use crate::record::{
 use crate::replication::{
     FetchAnswer, FetchOutcome, Fetched, FollowerError, Partition, take_all_fetched,
 };
-use crate::storage::{CleanupPolicy, LogConfig, Offsets};
+use crate::storage::{CleanupPolicy, HighWatermarks, LogConfig};
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 #[test]
@@ -93,7 +93,7 @@ fn logs_that_are_truncated_together_share_one_write_of_their_checkpoint() {
     let renamed = |at_once| {
         let pair = Pair::new();
         let partitions = [1, 2, 3].map(|number| pair.another(number));
-        pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+        pair.follower.logs.data.checkpoint(&HighWatermarks::new()).unwrap();
         let before = pair.follower.disk.calls(Operation::Rename);
         for (partition, result) in partitions.iter().zip(truncate(&partitions, at_once)) {
             result.unwrap();
@@ -110,7 +110,7 @@ fn logs_that_are_truncated_together_share_one_write_of_their_checkpoint() {
 fn after_a_failed_write_of_the_checkpoint_each_log_but_the_first_is_truncated_alone() {
     let pair = Pair::new();
     let partitions = [pair.follower(), pair.another(1), pair.another(2)];
-    pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+    pair.follower.logs.data.checkpoint(&HighWatermarks::new()).unwrap();
     let fault = Fault::new(Operation::Rename, Failure::InputOutput).at_call(1);
     pair.follower.disk.inject(fault);
     let results = truncate(&partitions, 3);
@@ -125,7 +125,7 @@ fn after_a_failed_sync_no_other_log_is_truncated() {
     for call in 1.. {
         let pair = Pair::new();
         let partitions = [pair.follower(), pair.another(1), pair.another(2)];
-        pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+        pair.follower.logs.data.checkpoint(&HighWatermarks::new()).unwrap();
         let fault = Fault::new(Operation::SyncDir, Failure::InputOutput).at_call(call);
         pair.follower.disk.inject(fault);
         let results = truncate(&partitions, 3);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::following::HistoryOfLog;
 use crate::replication::{Partition, Role};
-use crate::storage::{DamagedSegment, DataDir, Offsets, Repair, RepairError, StorageError};
+use crate::storage::{DamagedSegment, DataDir, HighWatermarks, Repair, RepairError, StorageError};
 use crate::types::Offset;
 
 /// A repair that has failed: nothing was changed.
@@ -120,7 +120,7 @@ impl Partition {
         tracing::info!("{} goes on in a new segment: the last one is damaged", self.id());
         log.flush()?;
         // The closed segment is repaired once its index is recorded as durable.
-        data.checkpoint(&Offsets::new())?;
+        data.checkpoint(&HighWatermarks::new())?;
         Ok(true)
     }
 

@@ -25,8 +25,8 @@ use crate::replication::{
     RequestedChange, Role, Rules,
 };
 use crate::storage::{
-    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, Log, LogConfig, Offsets,
-    Opener, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
+    DataDir, DataDirOptions, FlushListener, Flusher, FlusherOptions, HighWatermarks, Log,
+    LogConfig, Opener, ProducerLimits, ReadLimit, Upkeep, UpkeepListener, UpkeepOptions,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition, seeds,
@@ -90,8 +90,10 @@ fn open(disk: &FaultyDisk, clock: &Arc<ManualClock>, id: BrokerId) -> Arc<LocalL
     let data = Arc::new(DataDir::open(world.clone(), path, options).unwrap());
     let quiet = FlushListener { on_flushed: Box::new(|_| ()), on_fatal: Box::new(|_| ()) };
     let flusher = Flusher::start(world.clone(), path, FlusherOptions::default(), quiet).unwrap();
-    let quiet =
-        UpkeepListener { high_watermarks: Box::new(Offsets::new), on_fatal: Box::new(|_| ()) };
+    let quiet = UpkeepListener {
+        high_watermarks: Box::new(HighWatermarks::new),
+        on_fatal: Box::new(|_| ()),
+    };
     let upkeep =
         Upkeep::start(Arc::clone(&data), world.clock, UpkeepOptions::default(), quiet).unwrap();
     Arc::new(LocalLogs { data, flusher: Arc::new(flusher), upkeep: Arc::new(upkeep) })

@@ -11,7 +11,7 @@ use crate::replication::{
     Acks, Assignment, FetchAnswer, FetchOutcome, FollowerError, InSyncState, Partition,
     PartitionError, Predecessors, ReadRequest, Reader, Rules, Target,
 };
-use crate::storage::Offsets;
+use crate::storage::HighWatermarks;
 use crate::types::{BrokerId, LeaderEpoch, Offset};
 
 /// The number of records of both logs, one in each batch.
@@ -56,9 +56,15 @@ impl Pair {
             pair.fetch();
         }
         pair.follower.flush();
-        pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+        pair.follower.logs.data.checkpoint(&HighWatermarks::new()).unwrap();
         pair.begin_epoch(1);
         pair
+    }
+
+    /// Records a high watermark of the follower.
+    pub(super) fn record_watermark(&self, offset: Offset) {
+        let log = (self.follower.partition.id().clone(), self.follower.partition.topic_id());
+        self.follower.logs.data.checkpoint(&HighWatermarks::from([(log, offset)])).unwrap();
     }
 
     /// Begins a leader epoch with both brokers in sync.
@@ -274,7 +280,7 @@ impl Pair {
     fn check_restart(&self) {
         let log = self.follower.log().unwrap();
         let bounds = (log.log_start_offset(), log.log_end_offset());
-        let high_watermarks = Offsets::new();
+        let high_watermarks = HighWatermarks::new();
         self.follower.logs.data.close(&high_watermarks).unwrap();
         self.follower.logs.data.unlock();
         let disk = self.follower.disk.clone();
@@ -344,7 +350,7 @@ fn a_truncation_that_the_disk_refuses_is_made_once_the_disk_works() {
                     assert!(!error.leaves_disk_unknown(), "{error}");
                     refused += 1;
                     // A checkpoint that is written meanwhile must not mislead the recovery.
-                    pair.follower.logs.data.checkpoint(&Offsets::new()).unwrap();
+                    pair.follower.logs.data.checkpoint(&HighWatermarks::new()).unwrap();
                     pair.remove(reason).unwrap();
                 }
                 pair.check(reason);
@@ -396,7 +402,7 @@ fn a_log_that_is_half_truncated_when_the_broker_stops_is_recovered_by_the_next_s
         disk.inject(Fault::new(Operation::Remove, Failure::InputOutput).at_call(2).for_ever());
         pair.remove(reason).unwrap_err();
         disk.clear_faults();
-        pair.follower.logs.data.close(&Offsets::new()).unwrap();
+        pair.follower.logs.data.close(&HighWatermarks::new()).unwrap();
         pair.follower.logs.data.unlock();
         let again = Broker::start(disk, &pair.clock, (pair.follower.id, 9));
         assert_eq!(again.logs.data.start_report().recovered, 1);

@@ -11,7 +11,9 @@ use super::directory_tests::{
 use crate::config::ByteSize;
 use crate::io::faulty::{Failure, Fault, FaultyDisk, Operation};
 use crate::io::{MemoryDisk, OpenMode};
-use crate::storage::{DataDir, Log, LogConfig, LogConfigs, Offsets, StorageError, Unreadable};
+use crate::storage::{
+    DataDir, HighWatermarks, Log, LogConfig, LogConfigs, StorageError, Unreadable,
+};
 use crate::types::Offset;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +34,7 @@ fn a_log_that_disappeared_before_a_start_after_a_crash_is_reported_unless_it_was
         let world = World::new();
         let (directory, log) = with_ten_records(&world);
         log.flush().unwrap();
-        directory.checkpoint(&Offsets::new()).unwrap();
+        directory.checkpoint(&HighWatermarks::new()).unwrap();
         if is_removed {
             directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
             directory.record_removals().unwrap();
@@ -64,7 +66,7 @@ fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
     let world = World::new();
     let (directory, log) = with_ten_records(&world);
     log.flush().unwrap();
-    directory.checkpoint(&Offsets::new()).unwrap();
+    directory.checkpoint(&HighWatermarks::new()).unwrap();
     drop((directory, log));
     world.put("/data/durable-point-checkpoint", b"0\n1\nweb 0 10\n");
     world.put("/data/run", b"?");
@@ -76,13 +78,19 @@ fn damaged_checkpoints_and_runs_are_reported_and_rebuilt() {
     assert!(world.open().unwrap().start_report().rebuilt.is_empty());
 }
 
-/// A machine whose disk is full for files with this suffix, with a directory of ten records and no
-/// reserve.
-fn on_a_full_disk(suffix: &str) -> (FaultyDisk, World, DataDir, Arc<Log>) {
+/// A machine, and a directory with a log of ten flushed records.
+fn with_ten_flushed_records() -> (FaultyDisk, World, DataDir, Arc<Log>) {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let world = World::on(Arc::new(disk.clone()));
     let (directory, log) = with_ten_records(&world);
     log.flush().unwrap();
+    (disk, world, directory, log)
+}
+
+/// As `with_ten_flushed_records`, on a disk that is full for files with this suffix, without a
+/// reserve.
+fn on_a_full_disk(suffix: &str) -> (FaultyDisk, World, DataDir, Arc<Log>) {
+    let (disk, world, directory, log) = with_ten_flushed_records();
     disk.inject(Fault::new(Operation::Write, Failure::NoSpace).on(suffix).for_ever());
     (disk, world, directory, log)
 }
@@ -94,7 +102,7 @@ fn a_log_start_that_cannot_be_recorded_stays_where_it_was() {
     assert!(matches!(refusal, StorageError::OutOfSpace { .. }), "{refusal}");
     assert_eq!(log.log_start_offset(), Offset::ZERO);
     disk.clear_faults();
-    directory.checkpoint(&Offsets::new()).unwrap();
+    directory.checkpoint(&HighWatermarks::new()).unwrap();
     assert_eq!(directory.advance_log_start(&log, Offset::new(4)).unwrap(), Offset::new(4));
 }
 
@@ -122,7 +130,7 @@ fn with_a_failed_sync() -> (FaultyDisk, World, LogConfigs) {
     let log = directory.create_log(&partition(0), topic(1)).unwrap();
     append(&log, 1).unwrap();
     log.flush().unwrap();
-    directory.checkpoint(&Offsets::new()).unwrap();
+    directory.checkpoint(&HighWatermarks::new()).unwrap();
     append_in(&log, log.epochs().latest().unwrap().unwrap(), 2).unwrap();
     let lost = "00000000000000000001.log";
     disk.inject(Fault::new(Operation::SyncData, Failure::InputOutput).on(lost));
@@ -149,7 +157,7 @@ fn a_manifest_written_after_a_failed_sync_is_ignored() {
     let world = World::on(Arc::new(disk.clone()));
     let (directory, log) = with_ten_records(&world);
     disk.inject(Fault::new(Operation::SyncDir, Failure::NoSpace).on(DATA));
-    assert!(directory.checkpoint(&Offsets::new()).is_err());
+    assert!(directory.checkpoint(&HighWatermarks::new()).is_err());
     drop(log);
     stop(directory, 10);
     let directory = world.open().unwrap();
@@ -238,7 +246,7 @@ fn with_two_logs() -> (FaultyDisk, World) {
     append(&other, 10).unwrap();
     log.flush().unwrap();
     other.flush().unwrap();
-    directory.checkpoint(&Offsets::new()).unwrap();
+    directory.checkpoint(&HighWatermarks::new()).unwrap();
     (disk, world)
 }
 
@@ -248,7 +256,7 @@ fn stop_all(directory: &DataDir) {
         // One that cannot be opened stays as it was.
         let _ = directory.log(&partition(index));
     }
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     directory.unlock();
 }
 
@@ -368,7 +376,7 @@ fn a_log_that_cannot_be_opened_for_want_of_descriptors_is_not_lost() {
     assert!(!refused.keeps_log_closed(), "{refused}");
     disk.clear_faults();
     let directory = world.open().unwrap();
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     assert_eq!(directory.losses().unwrap(), []);
 }
 
@@ -396,11 +404,8 @@ fn a_log_that_is_recovered_in_a_later_run_has_lost_what_a_power_failure_may_take
 
 #[test]
 fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_is_missed_by_every_start() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let world = World::on(Arc::new(disk.clone()));
-    let (directory, log) = with_ten_records(&world);
-    log.flush().unwrap();
-    directory.checkpoint(&Offsets::new()).unwrap();
+    let (disk, world, directory, log) = with_ten_flushed_records();
+    directory.checkpoint(&HighWatermarks::new()).unwrap();
     world.disk.rename(Path::new("/data/web-0"), Path::new("/elsewhere")).unwrap();
     drop((directory, log));
     let fail_to_restore = || {
@@ -414,34 +419,37 @@ fn a_log_that_is_gone_and_cannot_be_made_again_stays_closed_and_is_missed_by_eve
     };
     drop(fail_to_restore());
     assert_eq!(world.open().unwrap().start_report().gone, [partition(0)]);
-    fail_to_restore().close(&Offsets::new()).unwrap();
+    fail_to_restore().close(&HighWatermarks::new()).unwrap();
     for _ in 0..2 {
         let directory = fail_to_restore();
         let missing: Vec<_> = directory.start_report().missing.clone().into_iter().collect();
         assert_eq!(missing, [(partition(0), topic(1).topic_id)]);
-        directory.close(&Offsets::new()).unwrap();
+        directory.close(&HighWatermarks::new()).unwrap();
     }
 }
 
 #[test]
 fn a_new_log_waits_for_a_checkpoint_only_if_that_may_contain_its_name() {
-    let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
-    let world = World::on(Arc::new(disk.clone()));
-    let (directory, log) = with_ten_records(&world);
-    log.flush().unwrap();
+    let (disk, world, directory, log) = with_ten_flushed_records();
     thread::scope(|scope| {
         let hold = disk.hold_sync_of("durable-point-checkpoint.tmp");
-        scope.spawn(|| directory.checkpoint(&Offsets::new()));
+        scope.spawn(|| directory.checkpoint(&HighWatermarks::new()));
         assert!(hold.wait_for(1, PATIENCE));
-        let (created, is_created) = mpsc::sync_channel(1);
-        let directory = &directory;
-        scope.spawn(move || created.send(directory.create_log(&partition(1), topic(1)).is_ok()));
-        assert_eq!(is_created.recv_timeout(PATIENCE), Ok(true));
-
         // The offsets that are being written are of a log that is removed meanwhile.
         directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
-        scope.spawn(|| directory.create_log(&partition(0), topic(2)).unwrap());
+        let (created, next_created) = mpsc::sync_channel(2);
+        let create = |index, number| {
+            let (directory, created) = (&directory, created.clone());
+            scope.spawn(move || {
+                directory.create_log(&partition(index), topic(number)).unwrap();
+                created.send(index).unwrap();
+            });
+        };
+        create(0, 2);
+        create(1, 1);
+        assert_eq!(next_created.recv_timeout(PATIENCE), Ok(1));
         drop(hold);
+        assert_eq!(next_created.recv_timeout(PATIENCE), Ok(0));
     });
     drop((directory, log));
     let directory = world.open().unwrap();

@@ -16,14 +16,14 @@
 //! since the next one must not raise again what a truncation has lowered. Everything else waits for
 //! no disk.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::io::Disk;
 use crate::storage::directory::names;
 use crate::storage::{Checkpoint, CheckpointOffsets, Offsets, StorageError, Stored, small_file};
-use crate::types::{Offset, TopicPartition};
+use crate::types::{Offset, TopicId, TopicPartition};
 
 /// The kinds of recorded offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub(super) enum Kind {
     HighWatermark,
 }
 
+/// The high watermarks of logs, each with its topic: another topic may have had the same name.
+pub type HighWatermarks = BTreeMap<(TopicPartition, TopicId), Offset>;
+
 /// The recorded offsets of all logs.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
@@ -41,9 +44,9 @@ pub(super) struct Checkpoints {
     current: [Offsets; 4],
     /// The offsets as last written to the files; `current` may differ until the next write.
     written: [Offsets; 4],
-    /// The logs in files whose replacement has begun and has not succeeded yet. Each of these files
-    /// may be the old one or the new one.
-    unsettled: BTreeSet<TopicPartition>,
+    /// The logs in files whose replacement has begun and has not succeeded yet, if there are such
+    /// files. Each of them may be the old one or the new one.
+    unsettled: Option<BTreeSet<TopicPartition>>,
 }
 
 /// The checkpoints of a directory, as its threads share them.
@@ -90,7 +93,7 @@ impl Checkpoints {
             dir: dir.to_owned(),
             current: Default::default(),
             written: Default::default(),
-            unsettled: BTreeSet::new(),
+            unsettled: None,
         };
         let mut damaged = Vec::new();
         for kind in Kind::ALL {
@@ -183,7 +186,7 @@ impl Checkpoints {
         for offsets in &mut self.current {
             offsets.remove(partition);
         }
-        self.unsettled.contains(partition)
+        self.unsettled.as_ref().is_some_and(|logs| logs.contains(partition))
             || self.written.iter().any(|offsets| offsets.contains_key(partition))
     }
 
@@ -197,12 +200,14 @@ impl Checkpoints {
     /// The files to replace: those that are out of date or, after a write that failed, all.
     fn begin_write(&mut self) -> Stale {
         let is_stale = |kind: &Kind| {
-            !self.unsettled.is_empty()
-                || self.current[*kind as usize] != self.written[*kind as usize]
+            self.unsettled.is_some() || self.current[*kind as usize] != self.written[*kind as usize]
         };
         let stale = Kind::ALL.into_iter().filter(is_stale);
         let stale: Stale = stale.map(|kind| (kind, self.current[kind as usize].clone())).collect();
-        self.unsettled.extend(stale.iter().flat_map(|(_, offsets)| offsets.keys().cloned()));
+        if !stale.is_empty() {
+            let logs = stale.iter().flat_map(|(_, offsets)| offsets.keys().cloned());
+            self.unsettled.get_or_insert_default().extend(logs);
+        }
         stale
     }
 
@@ -211,7 +216,7 @@ impl Checkpoints {
         for (kind, offsets) in replaced {
             self.written[kind as usize] = offsets;
         }
-        self.unsettled.clear();
+        self.unsettled = None;
     }
 
     fn put(&mut self, kind: Kind, partition: &TopicPartition, offset: Offset) {
@@ -224,8 +229,7 @@ impl SharedCheckpoints {
         Self { offsets: Mutex::new(checkpoints), change: Mutex::default() }
     }
 
-    /// The offsets, to read them, or to remove those of a log that is gone. Take the lock of the
-    /// logs before, if both are needed.
+    /// The offsets, to read them, or to remove those of a log that is gone.
     pub(super) fn offsets(&self) -> MutexGuard<'_, Checkpoints> {
         self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -338,6 +342,27 @@ mod tests {
         change.write(&disk).unwrap();
         assert!(!change.offsets().forget(&partition(0)));
         assert_eq!(read(&disk).get(Kind::DurablePoint, &partition(0)), None);
+    }
+
+    #[test]
+    fn a_log_may_be_in_files_that_are_being_replaced() {
+        let mut marks = read(&MemoryDisk::default());
+        marks.set(&partition(0), marks_at(40));
+        let written = marks.begin_write();
+        assert!(marks.forget(&partition(0)) && !marks.forget(&partition(1)));
+        marks.end_write(written);
+        assert!(marks.forget(&partition(0)), "it is in them now");
+    }
+
+    #[test]
+    fn all_files_are_written_after_a_write_that_failed_even_without_a_log() {
+        let mut marks = read(&MemoryDisk::default());
+        marks.raise_high_watermark(&partition(0), Offset::new(1));
+        let written = marks.begin_write();
+        marks.end_write(written);
+        marks.forget(&partition(0));
+        assert_eq!(marks.begin_write().len(), 1);
+        assert_eq!(marks.begin_write().len(), Kind::ALL.len());
     }
 
     #[test]

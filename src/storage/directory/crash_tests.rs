@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::directory_tests::{DATA, World, append, partition, topic};
+use super::directory_tests::{DATA, World, append, partition, topic, watermark};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{
     DirLock, Disk, Entry, File, FileWrapper, Inode, MemoryDisk, OpenMode, read_exact_at,
 };
 use crate::record::Batches;
 use crate::storage::{
-    Checkpoint, DataDir, Flaw, Log, Offsets, ReadLimit, StorageError, Stored, verify,
-    verify_small_files,
+    Checkpoint, DataDir, Flaw, HighWatermarks, Log, Offsets, ReadLimit, StorageError, Stored,
+    verify, verify_small_files,
 };
 use crate::types::{Offset, TopicId};
 
@@ -168,8 +168,7 @@ fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     facts.is_closed = Some(false);
     let web = grow(&directory, facts, (0, 1), 5)?;
     grow(&directory, facts, (1, 1), 3)?;
-    let high_watermarks = Offsets::from([(partition(0), Offset::new(4))]);
-    directory.checkpoint(&high_watermarks)?;
+    directory.checkpoint(&watermark(4))?;
     facts.high_watermark = 4;
     grow(&directory, facts, (1, 1), 2)?;
 
@@ -186,9 +185,9 @@ fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     directory.truncate_log(&web, Offset::new(4))?;
     facts.in_doubt = None;
     grow(&directory, facts, (0, 1), 2)?;
-    directory.checkpoint(&Offsets::new())?;
+    directory.checkpoint(&HighWatermarks::new())?;
     facts.is_closed = None;
-    directory.close(&high_watermarks)?;
+    directory.close(&watermark(4))?;
     facts.is_closed = Some(true);
     drop((directory, web));
 
@@ -201,7 +200,7 @@ fn live(world: &World, facts: &mut Facts) -> Result<(), StorageError> {
     directory.remove_log(&partition(1), topic(2).topic_id)?;
     facts.in_doubt = None;
     facts.is_closed = None;
-    directory.close(&Offsets::new())?;
+    directory.close(&HighWatermarks::new())?;
     facts.is_closed = Some(true);
     Ok(())
 }
@@ -281,7 +280,7 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, facts: &Facts) {
         let recorded = directory.high_watermark(&partition(0)).map_or(0, Offset::get);
         assert!(recorded >= facts.high_watermark, "the high watermark fell to {recorded}");
     }
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     drop(directory);
     for report in verify(disk, Path::new(DATA)).unwrap() {
         let torn = |flaw: &Flaw| matches!(flaw, Flaw::TornTail(_));

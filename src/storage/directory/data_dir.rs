@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use crate::io::{DirLock, Disk, Inode, OpenFiles, Share, require_dir_in_place};
-use crate::storage::directory::checkpoints::{Change, Kind, SharedCheckpoints};
+use crate::storage::directory::checkpoints::{Change, HighWatermarks, Kind, SharedCheckpoints};
 use crate::storage::directory::identity::{Identity, Opener};
 use crate::storage::directory::names;
 use crate::storage::directory::partition_metadata::PartitionMetadata;
@@ -14,7 +14,7 @@ use crate::storage::directory::run::{FailedSyncs, Manifest, Run, RunFile, Stoppe
 use crate::storage::directory::slot::{LogConfigs, Slot};
 use crate::storage::skipping::AuditLog;
 use crate::storage::{
-    CheckpointOffsets, Log, LogConfig, LogEnv, Offsets, ProducerLimits, Reserve, StorageError,
+    CheckpointOffsets, Log, LogConfig, LogEnv, ProducerLimits, Reserve, StorageError,
 };
 use crate::types::{Offset, Timestamp, TopicId, TopicPartition};
 
@@ -67,7 +67,8 @@ pub struct StartReport {
 
 /// An open data directory. All calls may come from several threads at once.
 ///
-/// Locks are taken in this order: creation, removal, closing, checkpoints, logs, a slot.
+/// Locks are taken in this order: creation, closing, a change of checkpoints, removal, logs,
+/// recorded offsets, a slot.
 pub struct DataDir {
     pub(super) env: LogEnv,
     /// The disk for upkeep, which may use all of the space reserve.
@@ -278,7 +279,7 @@ impl DataDir {
     /// # Errors
     /// Those of the disk. If only single logs fail and the state of the disk is known, the offsets
     /// of the other logs are still recorded, and the call may be repeated.
-    pub fn checkpoint(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+    pub fn checkpoint(&self, high_watermarks: &HighWatermarks) -> Result<(), StorageError> {
         self.require_in_place()?;
         let mut refused = Ok(());
         for log in self.open_logs() {
@@ -307,7 +308,7 @@ impl DataDir {
     ///
     /// # Errors
     /// If a log cannot be flushed: the manifest is then not written.
-    pub fn close(&self, high_watermarks: &Offsets) -> Result<(), StorageError> {
+    pub fn close(&self, high_watermarks: &HighWatermarks) -> Result<(), StorageError> {
         let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
         let mut is_closed = self.lock_closed();
         if *is_closed {
@@ -374,16 +375,17 @@ impl DataDir {
 
     /// Collects the current offsets of all logs. The recorded offsets of a log that still has to be
     /// recovered stay as they are: its recovery begins at these offsets.
-    fn gather(&self, change: &Change<'_>, high_watermarks: &Offsets) {
+    fn gather(&self, change: &Change<'_>, high_watermarks: &HighWatermarks) {
         let logs = self.lock_logs();
         let mut checkpoints = change.offsets();
         for (partition, slot) in &*logs {
-            if !slot.is_known() || slot.needs_recovery() {
+            let Ok(metadata) = slot.metadata(&self.path) else { continue };
+            if slot.needs_recovery() {
                 continue;
             }
             let offsets = slot.checkpoint_offsets();
             checkpoints.set(partition, offsets);
-            if let Some(offset) = high_watermarks.get(partition) {
+            if let Some(offset) = high_watermarks.get(&(partition.clone(), metadata.topic_id)) {
                 // A power failure may remove what is not flushed. With `write.caching` it may be
                 // committed all the same.
                 checkpoints.raise_high_watermark(partition, offsets.durable.min(*offset));
@@ -392,7 +394,8 @@ impl DataDir {
     }
 
     fn stopped_logs(&self) -> Vec<StoppedLog> {
-        let logs = self.lock_logs();
+        let slots: Vec<_> = self.lock_logs().values().cloned().collect();
+        let missing = self.missing_of(&slots);
         let checkpoints = self.checkpoints.offsets();
         let stopped = |slot: &Arc<Slot>| {
             let metadata = slot.metadata(&self.path).ok()?;
@@ -407,17 +410,8 @@ impl DataDir {
             })
         };
         let mut all: Vec<_> =
-            logs.values().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect();
-        // A log that is missing is missed by the next start too, until it is given up or replaced.
-        let missing = self.start.missing.iter().map(|(partition, id)| (partition.clone(), *id));
-        let missing = missing.filter(|(partition, _)| !logs.contains_key(partition));
-        let not_restored = logs.values().filter(|slot| slot.closed_because().is_some());
-        let not_restored = not_restored.filter_map(|slot| {
-            let is_gone = !self.disk.exists(&names::log_path(&self.path, slot.partition())).ok()?;
-            let id = slot.metadata(&self.path).ok()?.topic_id;
-            is_gone.then(|| (slot.partition().clone(), id))
-        });
-        for (partition, topic_id) in missing.chain(not_restored) {
+            slots.iter().filter(|slot| !slot.needs_recovery()).filter_map(stopped).collect();
+        for (partition, topic_id) in missing {
             let CheckpointOffsets { log_start, durable, .. } = checkpoints.of(&partition);
             if durable > Offset::ZERO {
                 let high_watermark = checkpoints.get(Kind::HighWatermark, &partition);
@@ -426,6 +420,21 @@ impl DataDir {
             }
         }
         all
+    }
+
+    /// The logs that the next start will miss too, given the logs that there are: those that were
+    /// missing and are neither given up nor replaced, and those that could not be made again.
+    fn missing_of(&self, slots: &[Arc<Slot>]) -> Vec<(TopicPartition, TopicId)> {
+        let names: BTreeSet<_> = slots.iter().map(|slot| slot.partition()).collect();
+        let missing = self.start.missing.iter().map(|(partition, id)| (partition.clone(), *id));
+        let missing = missing.filter(|(partition, _)| !names.contains(partition));
+        let not_restored = slots.iter().filter(|slot| slot.closed_because().is_some());
+        let not_restored = not_restored.filter_map(|slot| {
+            let is_gone = !self.disk.exists(&names::log_path(&self.path, slot.partition())).ok()?;
+            let id = slot.metadata(&self.path).ok()?.topic_id;
+            is_gone.then(|| (slot.partition().clone(), id))
+        });
+        missing.chain(not_restored).collect()
     }
 
     pub(super) fn lock_logs(&self) -> MutexGuard<'_, BTreeMap<TopicPartition, Arc<Slot>>> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::io::{self, Clock, Disk, ManualClock, MemoryDisk, OpenMode, Share};
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::{
-    AppendAt, DataDir, DataDirOptions, Log, LogConfig, LogConfigs, OffsetUnit, Offsets, Opener,
-    PartitionMetadata, ProducerLimits, StorageError, small_file,
+    AppendAt, DataDir, DataDirOptions, HighWatermarks, Log, LogConfig, LogConfigs, OffsetUnit,
+    Opener, PartitionMetadata, ProducerLimits, StorageError, small_file,
 };
 use crate::types::{
     BrokerId, LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId, TopicPartition,
@@ -117,9 +117,13 @@ pub(super) fn with_ten_records(world: &World) -> (DataDir, Arc<Log>) {
     (directory, log)
 }
 
+/// A high watermark of the log of ten records.
+pub(super) fn watermark(offset: i64) -> HighWatermarks {
+    HighWatermarks::from([((partition(0), topic(1).topic_id), Offset::new(offset))])
+}
+
 pub(super) fn stop(directory: DataDir, high_watermark: i64) {
-    let high_watermarks = Offsets::from([(partition(0), Offset::new(high_watermark))]);
-    directory.close(&high_watermarks).unwrap();
+    directory.close(&watermark(high_watermark)).unwrap();
     drop(directory);
 }
 
@@ -272,7 +276,7 @@ fn a_log_that_is_being_opened_holds_up_neither_the_settings_of_others_nor_a_chec
     let another = Arc::clone(&directory);
     let other_work = thread::spawn(move || {
         another.set_config(&partition(0), topic(1).topic_id, Arc::default());
-        another.checkpoint(&Offsets::new()).unwrap();
+        another.checkpoint(&HighWatermarks::new()).unwrap();
         another.log(&partition(1)).unwrap().unwrap();
         done.send(()).unwrap();
     });
@@ -377,8 +381,7 @@ fn a_deleted_log_found_at_the_start_is_kept_as_long() {
 fn a_new_log_under_an_old_name_has_none_of_its_recorded_offsets() {
     let world = World::new();
     let (directory, _) = with_ten_records(&world);
-    let high_watermarks = Offsets::from([(partition(0), Offset::new(10))]);
-    directory.checkpoint(&high_watermarks).unwrap();
+    directory.checkpoint(&watermark(10)).unwrap();
     directory.remove_log(&partition(0), topic(1).topic_id).unwrap();
     directory.create_log(&partition(0), topic(2)).unwrap();
     assert_eq!(directory.high_watermark(&partition(0)), None);
@@ -387,6 +390,10 @@ fn a_new_log_under_an_old_name_has_none_of_its_recorded_offsets() {
     assert_eq!(directory.high_watermark(&partition(0)), None);
     let log = directory.log(&partition(0)).unwrap().unwrap();
     assert_eq!(log.log_end_offset(), Offset::ZERO);
+    append(&log, 5).unwrap();
+    log.flush().unwrap();
+    directory.checkpoint(&watermark(10)).unwrap();
+    assert_eq!(directory.high_watermark(&partition(0)), None, "it was the deleted topic's");
 }
 
 #[test]
@@ -462,11 +469,11 @@ fn a_checkpoint_of_a_later_release_stops_the_start() {
 fn nothing_is_written_after_the_close() {
     let world = World::new();
     let (directory, log) = with_ten_records(&world);
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     assert!(append(&log, 1).is_err());
     let before = small_file::read(&*world.disk, Path::new("/data/clean-stop")).unwrap();
-    directory.checkpoint(&Offsets::from([(partition(0), Offset::new(10))])).unwrap();
-    directory.close(&Offsets::new()).unwrap();
+    directory.checkpoint(&watermark(10)).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     let after = small_file::read(&*world.disk, Path::new("/data/clean-stop")).unwrap();
     assert_eq!(before, after);
     let checkpoint = Path::new("/data/high-watermark-checkpoint");

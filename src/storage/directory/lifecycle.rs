@@ -45,16 +45,21 @@ impl DataDir {
         partition: &TopicPartition,
         metadata: PartitionMetadata,
     ) -> Result<Arc<Log>, StorageError> {
-        let _creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
-        let existing = self.lock_logs().get(partition).cloned();
-        if let Some(slot) = existing {
-            self.require_same(&slot, metadata)?;
-            return slot.open(&self.env, &self.path, &self.options.configs);
-        }
-        let is_name_recorded = self.checkpoints.offsets().forget(partition);
-        if is_name_recorded {
+        let _creation = loop {
+            let creation = self.creation.lock().unwrap_or_else(PoisonError::into_inner);
+            let existing = self.lock_logs().get(partition).cloned();
+            if let Some(slot) = existing {
+                self.require_same(&slot, metadata)?;
+                return slot.open(&self.env, &self.path, &self.options.configs);
+            }
+            let is_name_recorded = self.checkpoints.offsets().forget(partition);
+            if !is_name_recorded {
+                break creation;
+            }
+            // A slow disk must not delay the creation of other logs.
+            drop(creation);
             self.checkpoints.change().write(&*self.disk)?;
-        }
+        };
         self.create_directory(partition, metadata)?;
         let slot = Arc::new(Slot::new(partition.clone(), Ok(metadata), StartPoint::New));
         let log = slot.open(&self.env, &self.path, &self.options.configs)?;
@@ -154,10 +159,9 @@ impl DataDir {
         &self,
         wanted: &[Truncation],
     ) -> Result<Vec<Result<Offset, StorageError>>, StorageError> {
-        let _hold = self.hold_all();
         let change = self.checkpoints.change();
         let lower = |Truncation { log, to, .. }: &Truncation| -> Result<(), StorageError> {
-            self.require_listed(log)?;
+            let _hold = self.require(log)?;
             let point = log.truncator().point(*to)?;
             change.offsets().lower(log.partition(), point);
             Ok(())
@@ -166,17 +170,22 @@ impl DataDir {
         change.write(&*self.disk)?;
         let mut unknown: Option<String> = None;
         let truncate = |(wanted, lowered): (&Truncation, Result<(), StorageError>)| {
-            let Truncation { log, epoch, to } = wanted;
             if let Some(cause) = &unknown {
-                return Err(StorageError::left_alone(log.partition(), cause));
+                return Err(StorageError::left_alone(wanted.log.partition(), cause));
             }
-            let truncated = lowered.and_then(|()| log.truncator().cut_in(*epoch, *to));
+            let truncated = lowered.and_then(|()| self.cut(wanted));
             truncated.inspect_err(|error| {
-                self.note_if_half_truncated(log);
                 unknown = error.leaves_disk_unknown().then(|| error.to_string());
             })
         };
         Ok(wanted.iter().zip(lowered).map(truncate).collect())
+    }
+
+    /// Truncates a log whose recorded offsets are lowered already.
+    fn cut(&self, Truncation { log, epoch, to }: &Truncation) -> Result<Offset, StorageError> {
+        let _hold = self.require(log)?;
+        let cut = log.truncator().cut_in(*epoch, *to);
+        cut.inspect_err(|_| self.note_if_half_truncated(log))
     }
 
     /// As `truncate_logs`, for one log in any epoch.
@@ -200,20 +209,23 @@ impl DataDir {
     pub fn start_log_over(&self, truncation: &Truncation) -> Result<(), StorageError> {
         let Truncation { log, epoch, to: at } = truncation;
         let (epoch, at) = (*epoch, *at);
-        let _hold = self.require(log)?;
         let change = self.checkpoints.change();
+        let hold = self.require(log)?;
         // Lower the checkpoints first: if records that are about to be removed still counted as
         // durable, a crash would make their absence look like damage.
         let recorded = change.offsets().of(log.partition()).log_start;
         let lowest = at.min(log.log_start_offset()).min(recorded);
         change.offsets().lower_all(log.partition(), lowest);
+        drop(hold);
         change.write(&*self.disk)?;
+        let hold = self.require(log)?;
         let started_over = log.truncator().start_over(epoch, at);
         started_over.inspect_err(|_| self.note_if_half_truncated(log))?;
         // Leave the durable point for a later checkpoint. Each offset has a file of its own: if a
         // crash came after writing the durable point and before the log start, the records removed
         // in between would look lost.
         change.offsets().start_at(log.partition(), at);
+        drop(hold);
         change.write(&*self.disk)
     }
 
@@ -248,7 +260,7 @@ impl DataDir {
     }
 
     /// Marks a log whose truncation failed half-way, so that its recorded offsets stay as they are.
-    /// The caller has a change of the checkpoints under way.
+    /// The caller has a change of the checkpoints under way, and keeps the log from being removed.
     fn note_if_half_truncated(&self, log: &Arc<Log>) {
         if !log.truncator().is_half_truncated() {
             return;
@@ -268,33 +280,34 @@ impl DataDir {
         &self,
         wanted: &[(Arc<Log>, Offset)],
     ) -> Result<Vec<Result<Offset, StorageError>>, StorageError> {
-        let _hold = self.hold_all();
-        let new_start = |(log, to): &(Arc<Log>, Offset)| {
-            self.require_listed(log)?;
-            log.retention().start_at(*to)
-        };
-        let starts: Vec<_> = wanted.iter().map(new_start).collect();
         let change = self.checkpoints.change();
-        let moving = || {
-            let logs = wanted.iter().zip(&starts);
-            logs.filter_map(|((log, _), start)| Some((log, *start.as_ref().ok()?)))
-        };
-        for (log, start) in moving() {
+        let raise = |(log, to): &(Arc<Log>, Offset)| {
+            let _hold = self.require(log)?;
+            let start = log.retention().start_at(*to)?;
             // A log may be named twice; its checkpoint must not fall behind the larger offset.
             let log_start = start.max(change.offsets().of(log.partition()).log_start);
             let offsets = CheckpointOffsets { log_start, ..log.checkpoints().offsets() };
             change.offsets().set(log.partition(), offsets);
-        }
+            Ok(start)
+        };
+        let starts: Vec<_> = wanted.iter().map(raise).collect();
         if let Err(error) = change.write(&*self.disk) {
-            for (log, _) in moving() {
-                let offsets = log.checkpoints().offsets();
-                change.offsets().set(log.partition(), offsets);
+            for ((log, _), start) in wanted.iter().zip(starts) {
+                if start.is_ok()
+                    && let Some(_hold) = self.hold(log)
+                {
+                    change.offsets().set(log.partition(), log.checkpoints().offsets());
+                }
             }
             return Err(error);
         }
         // Advance the logs only after the write: a failed call must leave all records readable.
-        let logs = wanted.iter().zip(starts);
-        Ok(logs.map(|((log, _), start)| log.retention().advance_log_start(start?)).collect())
+        let advance = |((log, _), start): (&(Arc<Log>, Offset), Result<Offset, StorageError>)| {
+            let start = start?;
+            let _hold = self.require(log)?;
+            log.retention().advance_log_start(start)
+        };
+        Ok(wanted.iter().zip(starts).map(advance).collect())
     }
 
     /// As `advance_log_starts`, for one log.

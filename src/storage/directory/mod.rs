@@ -19,6 +19,7 @@ mod slot;
 mod space;
 mod survey;
 
+pub use checkpoints::HighWatermarks;
 #[cfg(test)]
 pub(crate) use crash_tests::StoppingDisk;
 pub use data_dir::{DataDir, DataDirOptions, StartReport};

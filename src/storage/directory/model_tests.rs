@@ -9,7 +9,7 @@ use super::crash_tests::{StoppingDisk, raises_no_alarm, records};
 use super::directory_tests::{DATA, World, append_in, partition, topic};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Disk, MemoryDisk, SeededRandom};
-use crate::storage::{DataDir, Log, Offsets, StorageError, verify};
+use crate::storage::{DataDir, HighWatermarks, Log, StorageError, verify};
 use crate::types::{LeaderEpoch, Offset, each_seed};
 
 const SEEDS: u64 = 300;
@@ -136,7 +136,7 @@ impl Model {
     fn checkpoint(&mut self, directory: &DataDir) -> Result<(), StorageError> {
         let high_watermarks = self.high_watermarks();
         directory.checkpoint(&high_watermarks)?;
-        for (partition, offset) in high_watermarks {
+        for ((partition, _), offset) in high_watermarks {
             self.expected(partition.partition.0).high_watermark = offset.get();
         }
         Ok(())
@@ -171,8 +171,10 @@ impl Model {
         Ok(())
     }
 
-    fn high_watermarks(&self) -> Offsets {
-        let of = |(index, log): (&i32, &Expected)| (partition(*index), Offset::new(log.durable));
+    fn high_watermarks(&self) -> HighWatermarks {
+        let of = |(index, log): (&i32, &Expected)| {
+            ((partition(*index), topic(log.topic).topic_id), Offset::new(log.durable))
+        };
         self.logs.iter().map(of).collect()
     }
 

@@ -24,8 +24,8 @@ pub(super) struct Slot {
     log: Mutex<Option<Arc<Log>>>,
     /// The reason for which the log was not recovered at the start, and stays closed.
     closed: Mutex<Option<Arc<str>>>,
-    /// True from the failure of a truncation on. Written under the lock of the recorded offsets, so
-    /// that whoever changes these offsets sees it.
+    /// True from the failure of a truncation on. Written during a change of the recorded offsets,
+    /// so that the next change sees it.
     is_half_truncated: AtomicBool,
 }
 

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::crash_tests::{StoppingDisk, raises_no_alarm};
-use super::directory_tests::{World, append, partition, topic};
+use super::directory_tests::{World, append, partition, topic, watermark};
 use crate::io::faulty::FaultyDisk;
 use crate::io::{Disk, MemoryDisk};
-use crate::storage::{Offsets, ReadLimit, StorageError, Truncation};
+use crate::storage::{HighWatermarks, ReadLimit, StorageError, Truncation};
 use crate::types::{LeaderEpoch, Offset};
 
 /// The number of records in the log before it is started over, all of which are durable.
@@ -20,7 +20,7 @@ fn start_over(world: &World, at: i64) -> Result<bool, StorageError> {
     append(&log, BEFORE)?;
     log.flush()?;
     directory.advance_log_start(&log, Offset::new(2))?;
-    directory.checkpoint(&Offsets::from([(partition(0), Offset::new(5))]))?;
+    directory.checkpoint(&watermark(5))?;
     let epoch = LeaderEpoch(9);
     log.epochs().change().follow(epoch);
     directory.start_log_over(&Truncation { log, epoch, to: Offset::new(at) })?;
@@ -57,7 +57,7 @@ fn check(disk: &Arc<dyn Disk>, boot_id: &str, (at, is_done): (i64, bool)) {
     assert_eq!(log.read(Offset::new(start), limit).unwrap().is_some(), start < end, "{known}");
     append(&log, 1).unwrap();
     assert_eq!(log.flush().unwrap(), Offset::new(end + 1));
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     drop((directory, log));
     let again = world.open().unwrap().log(&partition(0)).unwrap().unwrap();
     assert_eq!(again.log_end_offset(), Offset::new(end + 1));

@@ -13,9 +13,9 @@ use crate::config::{ByteSize, settings};
 use crate::io::{Clock, Worker};
 use crate::storage::compaction::{Bounds, Candidate, Effort, Pass, compact};
 use crate::storage::upkeep::AgeClock;
-use crate::storage::upkeep::passes::is_local;
+use crate::storage::upkeep::passes::{high_watermark, is_local};
 use crate::storage::worker::start_worker;
-use crate::storage::{DataDir, Log, LogDamage, Offsets, StorageError, UpkeepListener};
+use crate::storage::{DataDir, HighWatermarks, Log, LogDamage, StorageError, UpkeepListener};
 use crate::types::{Timestamp, WithCauses};
 
 settings! {
@@ -247,14 +247,15 @@ impl Shared {
     fn candidate(
         &self,
         log: &Arc<Log>,
-        high_watermarks: &Offsets,
+        high_watermarks: &HighWatermarks,
         now: Timestamp,
     ) -> Result<Option<Candidate>, StorageError> {
         let partition = log.partition();
-        let known = high_watermarks.get(partition).copied();
-        let high_watermark = known.or_else(|| self.directory.high_watermark(partition));
+        let known = self.directory.topic_id_of(partition).and_then(|topic_id| {
+            high_watermark(&self.directory, high_watermarks, partition, topic_id)
+        });
         let durable = self.directory.recorded_durable_point(partition);
-        let Some((high_watermark, durable)) = high_watermark.zip(durable) else { return Ok(None) };
+        let Some((high_watermark, durable)) = known.zip(durable) else { return Ok(None) };
         let bounds = Bounds { below: high_watermark.min(durable), now };
         Candidate::of(log, bounds).map(Some)
     }

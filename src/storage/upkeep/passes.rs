@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::config::ByteSize;
-use crate::storage::{DataDir, Log, Offsets, Removed, StorageError};
-use crate::types::{Offset, Timestamp, TopicPartition, WithCauses};
+use crate::storage::{DataDir, HighWatermarks, Log, PartitionMetadata, Removed, StorageError};
+use crate::types::{Offset, Timestamp, TopicId, TopicPartition, WithCauses};
 
 /// Applies every topic's retention, and returns what was removed. Without a trusted `now`, nothing
 /// is removed for its age.
 pub(super) fn retain(
     directory: &DataDir,
-    high_watermarks: &Offsets,
+    high_watermarks: &HighWatermarks,
     now: Option<Timestamp>,
 ) -> Result<Removed, StorageError> {
     // At the earliest possible time nothing has expired.
@@ -30,7 +30,7 @@ pub(super) fn retain(
 /// An estimate of what every topic's retention would remove for its age at `now`.
 pub(super) fn expired(
     directory: &DataDir,
-    high_watermarks: &Offsets,
+    high_watermarks: &HighWatermarks,
     now: Timestamp,
 ) -> Result<Removed, StorageError> {
     let mut sum = Removed::default();
@@ -47,7 +47,7 @@ pub(super) fn expired(
 /// segments and records above the high watermark are never removed.
 pub(super) fn limit_total_size(
     directory: &DataDir,
-    high_watermarks: &Offsets,
+    high_watermarks: &HighWatermarks,
     size_max: ByteSize,
 ) -> Result<Removed, StorageError> {
     let mut candidates = Vec::new();
@@ -82,20 +82,32 @@ pub(super) fn limit_total_size(
     Ok(removed)
 }
 
-/// All logs with a known high watermark: the current one, or else the recorded one.
+/// All logs with a known high watermark.
 fn logs(
     directory: &DataDir,
-    high_watermarks: &Offsets,
+    high_watermarks: &HighWatermarks,
 ) -> Result<Vec<(Arc<Log>, Offset)>, StorageError> {
     let mut logs = Vec::new();
-    for (partition, _) in directory.partitions() {
-        let known = high_watermarks.get(&partition).copied();
-        let Some(below) = known.or_else(|| directory.high_watermark(&partition)) else { continue };
-        if let Some(log) = tolerate(&partition, directory.log(&partition))? {
+    for (partition, PartitionMetadata { topic_id, .. }) in directory.partitions() {
+        let Some(below) = high_watermark(directory, high_watermarks, &partition, topic_id) else {
+            continue;
+        };
+        if let Some(log) = tolerate(&partition, directory.log_of(&partition, topic_id))? {
             logs.push((log, below));
         }
     }
     Ok(logs)
+}
+
+/// The current high watermark of a topic's log, or else the recorded one.
+pub(super) fn high_watermark(
+    directory: &DataDir,
+    current: &HighWatermarks,
+    partition: &TopicPartition,
+    topic_id: TopicId,
+) -> Option<Offset> {
+    let current = current.get(&(partition.clone(), topic_id)).copied();
+    current.or_else(|| directory.floor(partition, topic_id))
 }
 
 /// Logs an error of a single log, even one that does not open, so that retention of the others

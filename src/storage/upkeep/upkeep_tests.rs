@@ -11,8 +11,8 @@ use crate::io::{Clock, Disk, ManualClock, MemoryDisk, Share, SystemClock, World}
 use crate::record::{BatchBuilder, BatchSettings, Compressor};
 use crate::storage::upkeep::passes::{limit_total_size, retain};
 use crate::storage::{
-    AppendAt, CleanupPolicy, CompactionOptions, DataDir, DataDirOptions, Log, LogConfig,
-    OffsetUnit, Offsets, Opener, PartitionMetadata, ProducerLimits, ReadLimit, Upkeep,
+    AppendAt, CleanupPolicy, CompactionOptions, DataDir, DataDirOptions, HighWatermarks, Log,
+    LogConfig, OffsetUnit, Opener, PartitionMetadata, ProducerLimits, ReadLimit, Upkeep,
     UpkeepListener, UpkeepOptions, small_file,
 };
 use crate::types::{
@@ -20,6 +20,7 @@ use crate::types::{
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
+const TOPIC_ID: TopicId = TopicId([1; 16]);
 const EPOCH: LeaderEpoch = LeaderEpoch(1);
 const DAY: Duration = Duration::from_hours(24);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -53,8 +54,7 @@ fn partition(topic: &str) -> TopicPartition {
 
 /// A log of batches of about 500 bytes, all flushed.
 fn fill(directory: &DataDir, topic: &str, batches: usize) -> Arc<Log> {
-    let metadata =
-        PartitionMetadata { topic_id: TopicId([1; 16]), offset_unit: OffsetUnit::Record };
+    let metadata = PartitionMetadata { topic_id: TOPIC_ID, offset_unit: OffsetUnit::Record };
     let log = directory.create_log(&partition(topic), metadata).unwrap();
     log.start_epoch(EPOCH).unwrap();
     for _ in 0..batches {
@@ -73,8 +73,9 @@ fn in_memory() -> (DataDir, Arc<ManualClock>) {
     (directory, clock)
 }
 
-fn watermarks(logs: &[&Log]) -> Offsets {
-    logs.iter().map(|log| (log.partition().clone(), log.log_end_offset())).collect()
+fn watermarks(logs: &[&Log]) -> HighWatermarks {
+    let of = |log: &&Log| ((log.partition().clone(), TOPIC_ID), log.log_end_offset());
+    logs.iter().map(of).collect()
 }
 
 #[test]
@@ -101,9 +102,9 @@ fn nothing_above_the_high_watermark_is_removed() {
     let (directory, _) = in_memory();
     fill(&directory, "web", 10);
     let later = Some(NOW.plus(2 * DAY));
-    let unknown = Offsets::new();
+    let unknown = HighWatermarks::new();
     assert_eq!(retain(&directory, &unknown, later).unwrap().segments, 0, "no high watermark");
-    let low = Offsets::from([(partition("web"), Offset::new(5))]);
+    let low = HighWatermarks::from([((partition("web"), TOPIC_ID), Offset::new(5))]);
     assert_eq!(retain(&directory, &low, later).unwrap().segments, 2);
     let half = limit_total_size(&directory, &low, ByteSize(0)).unwrap();
     assert_eq!(half.segments, 0);
@@ -114,7 +115,7 @@ fn a_recorded_high_watermark_is_used_without_a_current_one() {
     let (directory, _) = in_memory();
     let web = fill(&directory, "web", 10);
     directory.checkpoint(&watermarks(&[&web])).unwrap();
-    let removed = retain(&directory, &Offsets::new(), Some(NOW.plus(2 * DAY))).unwrap();
+    let removed = retain(&directory, &HighWatermarks::new(), Some(NOW.plus(2 * DAY))).unwrap();
     assert_eq!(removed.segments, 5);
 }
 
@@ -145,13 +146,13 @@ fn a_size_limit_spares_internal_and_compacted_topics() {
 
 /// Maintenance of a directory on a disk with faults, and the failures that it reports.
 fn upkeep(disk: &FaultyDisk) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
-    asking(disk, || Offsets::from([(partition("web"), Offset::new(3))]))
+    asking(disk, || HighWatermarks::from([((partition("web"), TOPIC_ID), Offset::new(3))]))
 }
 
 /// As `upkeep`, with these high watermarks.
 fn asking(
     disk: &FaultyDisk,
-    high_watermarks: impl Fn() -> Offsets + Send + Sync + 'static,
+    high_watermarks: impl Fn() -> HighWatermarks + Send + Sync + 'static,
 ) -> (Arc<DataDir>, Upkeep, std::sync::mpsc::Receiver<String>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let directory = Arc::new(directory(Arc::new(disk.clone()), Arc::clone(&clock)));
@@ -199,7 +200,7 @@ fn the_files_of_a_removed_log_are_removed() {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, _fatal) = upkeep(&disk);
     fill(&directory, "web", 3);
-    directory.remove_log(&partition("web"), TopicId([1; 16])).unwrap();
+    directory.remove_log(&partition("web"), TOPIC_ID).unwrap();
     upkeep.log_removed();
     let is_gone = || {
         let entries = disk.list(Path::new("/data")).unwrap();
@@ -271,7 +272,7 @@ fn only_maintenance_that_is_stopped_in_order_writes_at_its_end() {
 }
 
 /// A disk with these logs of ten batches each, cleanly closed.
-fn closed(topics: [&str; 2]) -> (FaultyDisk, Offsets) {
+fn closed(topics: [&str; 2]) -> (FaultyDisk, HighWatermarks) {
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
     let logs = topics.map(|topic| fill(&directory, topic, 10));
@@ -306,7 +307,7 @@ fn a_log_that_does_not_open_is_the_only_one_without_retention() {
 }
 
 /// A log of five expired segments, another log, and the watermarks of both.
-fn expired(fault: Fault) -> (FaultyDisk, DataDir, Offsets) {
+fn expired(fault: Fault) -> (FaultyDisk, DataDir, HighWatermarks) {
     let (disk, marks) = closed(["bad", "web"]);
     let directory = directory(Arc::new(disk.clone()), Arc::new(ManualClock::at(NOW)));
     let bad = directory.log(&partition("bad")).unwrap().unwrap();
@@ -395,7 +396,7 @@ fn with_panic_on(name: &'static str) -> (Upkeep, std::sync::mpsc::Receiver<Strin
     let disk = FaultyDisk::new(Arc::new(MemoryDisk::default()), 1);
     let (directory, upkeep, fatal) = asking(&disk, move || {
         assert_ne!(std::thread::current().name(), Some(name), "broken by the test");
-        Offsets::new()
+        HighWatermarks::new()
     });
     fill(&directory, "web", 1);
     upkeep.flushed(1);

@@ -55,10 +55,8 @@ def _deletion(stage: Stage, path: str, named: str) -> str:
     """Deletes a node and all below it for a while; a problem names it. Returns what was seen."""
     logs = _folders(stage)
     with stage.cluster.zookeeper.session() as session:
-        nodes = session.tree(path)
-        assert nodes
-        for each in reversed(nodes):
-            session.delete(each)
+        nodes = session.delete_tree(path)
+    assert nodes
     _await_problem(stage, named)
     assert all(broker.is_running for broker in stage.cluster.brokers.values())
     assert _folders(stage) >= logs, "a log is gone"
@@ -105,9 +103,7 @@ def delete_what_every_tree_has(stage: Stage) -> str:
     """Deletes the marker of the tree with all known brokers, and the id of the cluster."""
     paths = [f"{TREE}/streamlog", f"{TREE}/cluster"]
     with stage.cluster.zookeeper.session() as session:
-        known = [path for place in paths for path in session.tree(place)]
-        for path in reversed(known):
-            session.delete(path)
+        known = [path for place in paths for path in session.delete_tree(place)]
 
     def are_there() -> bool:
         with stage.cluster.zookeeper.session() as session:

@@ -2,17 +2,22 @@
 
 import socket
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 CREATE, DELETE, GET, SET, CHILDREN, CLOSE = 1, 2, 4, 5, 8, -11
-NO_NODE = -101
+NO_NODE, NOT_EMPTY = -101, -111
 TIMEOUT_SECONDS = 5.0
 
 
 class NoAnswer(Exception):
     """The server does not answer, or refuses."""
+
+
+class NotEmpty(NoAnswer):
+    """A node that is to be deleted has children."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +105,20 @@ class Session:
             found |= self.tree(f"{path}/{name}")
         return found
 
+    def delete_tree(self, path: str) -> dict[str, Node]:
+        """Deletes a node and all below it, also what others create there meanwhile.
+
+        Returns what it has deleted, parents first.
+        """
+        deleted: dict[str, Node] = {}
+        while True:
+            found = self.tree(path)
+            deleted = found | deleted
+            with suppress(NotEmpty):
+                for each in reversed(found):
+                    self.delete(each)
+                return deleted
+
     def close(self) -> None:
         """Ends the session."""
         try:
@@ -118,6 +137,9 @@ class Session:
         number, _, error = struct.unpack_from(">iqi", answer)
         if error == NO_NODE:
             return None
+        if error == NOT_EMPTY:
+            message = "the node has children"
+            raise NotEmpty(message)
         if error != 0 or number != self._number:
             message = f"error {error} of operation {operation}"
             raise NoAnswer(message)

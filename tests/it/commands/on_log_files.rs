@@ -12,8 +12,8 @@ use serde_json::Value;
 use streamlog::broker::rebuild_metadata;
 use streamlog::io::{Share, SystemClock, SystemDisk, World};
 use streamlog::storage::{
-    AppendAt, DataDir, DataDirOptions, LogConfig, OffsetUnit, Offsets, Opener, PartitionMetadata,
-    ProducerLimits,
+    AppendAt, DataDir, DataDirOptions, HighWatermarks, LogConfig, OffsetUnit, Opener,
+    PartitionMetadata, ProducerLimits,
 };
 use streamlog::types::{BrokerId, LeaderEpoch, PartitionIndex, Timestamp, TopicId, TopicPartition};
 
@@ -55,7 +55,7 @@ impl Written {
             log.append(&mut [&mut batch], at).unwrap();
         }
         drop(log);
-        data.close(&Offsets::new()).unwrap();
+        data.close(&HighWatermarks::new()).unwrap();
         drop(data);
         let rebuilt = rebuild_metadata(&dir.path().join("data"), &BTreeMap::new(), &mut || {
             ControlFlow::Continue(())

@@ -58,7 +58,7 @@ fn write_log(disk: &Arc<dyn Disk>) {
     let end = Offset::new(i64::try_from(2 * BATCHES * RECORDS).unwrap());
     assert_eq!(log.log_end_offset(), end);
     data.advance_log_start(&log, Offset::new(1)).unwrap();
-    data.close(&[(partition(), end)].into()).unwrap();
+    data.close(&[((partition(), TOPIC_ID), end)].into()).unwrap();
 }
 
 /// The topic as a controller leaves it, without the nodes that live as long as a broker does.

@@ -172,8 +172,8 @@ impl DataDir {
             change.offsets().forget_high_watermark(partition);
             return change.write(&*self.disk);
         };
-        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         let change = self.checkpoints.change();
+        let removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         // With a higher durable point, the recovery would find the loss again.
         change.offsets().lower(partition, lost.start);
         change.offsets().forget_high_watermark(partition);
@@ -187,7 +187,7 @@ impl DataDir {
             log.retire();
         }
         self.lock_logs().insert(partition.clone(), Arc::clone(&cut));
-        drop(change);
+        drop((removal, change));
         tracing::warn!(%partition, first = %lost.start, next = %lost.end, "lost records given up");
         cut.open(&self.env, &self.path, &self.options.configs).map(drop)
     }
@@ -236,7 +236,8 @@ impl DataDir {
 
     /// Moves a log to quarantine, so that another can take its place.
     fn set_aside(&self, slot: &Slot, reason: &dyn Display) -> Result<(), StorageError> {
-        let _removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
+        let change = self.checkpoints.change();
+        let removal = self.removal.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(log) = slot.opened() {
             log.abandon();
             log.retire();
@@ -251,6 +252,7 @@ impl DataDir {
             tracing::warn!("the log of {partition} is gone: {reason}");
         }
         self.forget(slot);
-        self.checkpoints.change().write(&*self.disk)
+        drop(removal);
+        change.write(&*self.disk)
     }
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::io::OpenMode;
 use crate::storage::directory::directory_tests::{
-    World, append, partition, stop, topic, with_ten_records,
+    World, append, partition, stop, topic, watermark, with_ten_records,
 };
-use crate::storage::{Offsets, Unreadable};
+use crate::storage::{HighWatermarks, Unreadable};
 use crate::types::Offset;
 
 /// A stopped or crashed machine whose log has lost records at its end, although all ten were
@@ -18,7 +18,7 @@ fn with_a_lost_end(is_clean: bool, halves: u64) -> World {
     if is_clean {
         stop(directory, 10);
     } else {
-        directory.checkpoint(&Offsets::new()).unwrap();
+        directory.checkpoint(&HighWatermarks::new()).unwrap();
         drop(directory);
     }
     let path = Path::new("/data/web-0/00000000000000000000.log");
@@ -91,12 +91,12 @@ fn a_log_that_is_gone_after_a_stop_in_order_is_missed_until_it_is_given_up() {
         assert_eq!(directory.start_report().missing, [(partition(0), theirs)].into());
         assert_eq!(directory.floor(&partition(0), theirs), Some(Offset::new(10)));
         assert_eq!(directory.floor(&partition(0), other), None, "another topic of the name");
-        directory.close(&Offsets::new()).unwrap();
+        directory.close(&HighWatermarks::new()).unwrap();
     }
     let directory = world.open().unwrap();
     directory.give_up_lost_end(&partition(0), theirs, Unreadable::SetAside).unwrap();
     assert_eq!(directory.floor(&partition(0), theirs), None);
-    directory.close(&Offsets::new()).unwrap();
+    directory.close(&HighWatermarks::new()).unwrap();
     drop(directory);
     assert!(world.open().unwrap().start_report().missing.is_empty());
 }
@@ -152,7 +152,7 @@ fn a_damaged_log_is_moved_to_quarantine_as_a_whole_and_another_takes_its_place()
     let world = World::new();
     let (directory, log) = with_ten_records(&world);
     log.flush().unwrap();
-    directory.checkpoint(&Offsets::from([(partition(0), Offset::new(10))])).unwrap();
+    directory.checkpoint(&watermark(10)).unwrap();
     directory.give_up_damaged(&partition(0), other).unwrap();
     assert!(directory.log(&partition(0)).unwrap().is_some(), "the log of another topic");
     assert_eq!(directory.quarantined(&partition(0)).unwrap(), None);
