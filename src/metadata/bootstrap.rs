@@ -7,8 +7,8 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::metadata::MetadataError;
-use crate::metadata::layout::{BROKER_CONFIGS, DIRECTORIES, KNOWN_BROKERS, NodePath};
-use crate::metadata::store::{Node, Op, Store, StoreError, transact};
+use crate::metadata::layout::{BROKER_CONFIGS, BROKERS, DIRECTORIES, KNOWN_BROKERS, NodePath};
+use crate::metadata::store::{Node, Op, Store, StoreError, children_prefix, transact};
 use crate::metadata::values::{ClusterIdValue, MarkerValue, decode, encode};
 
 /// The tree format written by this release.
@@ -97,8 +97,8 @@ pub(super) fn is_permanent(path: &str) -> bool {
 /// cluster `cluster_id`. The parent of the settings of brokers stays away: by its value a deleted
 /// setting is known.
 ///
-/// Does nothing if both the marker and the id of the cluster are missing, or if the id is not that
-/// of this cluster: the store has lost the tree, or has another.
+/// Does nothing if the id is not that of this cluster, or if both the marker and the id are missing
+/// and so is a registration of this session: the store has lost the tree, or has another.
 ///
 /// # Errors
 /// Those of the store.
@@ -113,7 +113,7 @@ pub(super) async fn restore_tree(store: &dyn Store, cluster_id: &str) -> Result<
         };
         let is_own = match node(NodePath::ClusterId) {
             Some(id) => is_id_of(id, cluster_id),
-            None => node(NodePath::Marker).is_some(),
+            None => node(NodePath::Marker).is_some() || has_own_registration(store).await?,
         };
         let missing = paths.iter().zip(&values).zip(&found).filter(|(_, node)| node.is_none());
         let creations: Vec<Op> =
@@ -133,6 +133,16 @@ pub(super) async fn restore_tree(store: &dyn Store, cluster_id: &str) -> Result<
             Err(error) => return Err(error),
         }
     }
+}
+
+/// True if a broker is registered by the session of this handle.
+async fn has_own_registration(store: &dyn Store) -> Result<bool, StoreError> {
+    let prefix = children_prefix(BROKERS);
+    let names = store.children(BROKERS).await?;
+    let paths: Vec<String> = names.iter().map(|name| format!("{prefix}{name}")).collect();
+    let registrations = store.read(&paths).await?;
+    let mut owners = registrations.iter().flatten().map(|registration| registration.owner);
+    Ok(owners.any(|owner| owner == Some(store.session())))
 }
 
 /// True if the store has the tree of a cluster, or that of the cluster `expected` without its

@@ -31,12 +31,29 @@ async fn the_nodes_that_every_tree_has_are_created_again_by_a_broker_of_the_clus
         assert_eq!(other.await.is_ok(), is_own);
     }
     // A tree that is gone whole is not created again.
-    for gone in ["/streamlog", "/cluster"] {
+    for gone in ["/streamlog", "/cluster", "/brokers"] {
         delete(&person, gone).await;
     }
-    create(&metadata, "views").await;
     follow_until(&metadata, |image| image.cluster_id().is_empty()).await;
     assert!(person.get("/cluster").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_tree_without_its_marker_and_id_is_known_by_the_registration_of_a_session() {
+    let (metadata, _store, person) = start().await;
+    for deleted in ["/streamlog", "/cluster"] {
+        delete(&person, deleted).await;
+    }
+    for path in ["/streamlog", "/cluster/id", "/streamlog/brokers/1", "/streamlog/sessions/1"] {
+        follow_until_there(&metadata, &person, path).await;
+    }
+    create(&metadata, "views").await;
+    for deleted in ["/streamlog", "/cluster"] {
+        delete(&person, deleted).await;
+    }
+    let id = metadata.current_image().cluster_id().to_owned();
+    restore_tree(&person, &id).await.unwrap();
+    assert!(person.get("/streamlog").await.unwrap().is_none(), "restored by another session");
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ use crate::types::{BrokerId, PartitionIndex, TopicId, TopicName};
 pub(super) const DIRECTORIES: &[&str] = &[
     "/cluster",
     "/brokers",
-    "/brokers/ids",
+    BROKERS,
     "/brokers/topics",
     "/config",
     "/config/topics",
@@ -41,6 +41,9 @@ pub(super) const DIRECTORIES: &[&str] = &[
     "/admin",
     "/admin/deleted_topics",
 ];
+
+/// The parent of the registrations of live brokers.
+pub(super) const BROKERS: &str = "/brokers/ids";
 
 /// The parent of the nodes with settings of brokers.
 pub(super) const BROKER_CONFIGS: &str = "/config/brokers";
@@ -100,7 +103,7 @@ impl fmt::Display for NodePath {
         match self {
             Self::Marker => f.write_str("/streamlog"),
             Self::ClusterId => f.write_str("/cluster/id"),
-            Self::Broker(id) => write!(f, "/brokers/ids/{id}"),
+            Self::Broker(id) => write!(f, "{BROKERS}/{id}"),
             Self::KnownBroker(id) => write!(f, "{KNOWN_BROKERS}/{id}"),
             Self::Session(id) => write!(f, "{SESSIONS}/{id}"),
             Self::Topic(topic) => write!(f, "/brokers/topics/{topic}"),
