@@ -40,6 +40,11 @@ The five runs of 2026-12-02 that did not come to their check ended by the harnes
 streamlog's own client waited for one stopped partition before it wrote to others, and a check
 counted segments that compaction had merged. The same seeds passed after both were mended.
 
+The two of 2026-12-04 ended by a fault of the brokers: once the marker of the tree and the id of the
+cluster were both missing, none of them created the nodes again. A broker does now, whose own
+registration shows that the tree is its cluster's (`src/metadata/bootstrap_tests.rs`). Both seeds
+passed then.
+
 A run counts only if its faults took effect, which each asserts: a session ended, the in-sync set
 shrank, a leader changed, packets were lost. `make test-faults` makes such runs;
 `python -m faults --page` generates this page from `cluster-faults.jsonl`, a line for each run.
